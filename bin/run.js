@@ -25,7 +25,7 @@ async function start() {
   const { enableCompileCache } = process.getBuiltinModule('node:module')
   const compiled = compiledCode()
   if (compiled !== null) enableCompileCache(compiled)
-  if (process.argv[2] === '--version') printVersion()
+  if (process.argv[2] === '--version' || process.argv[2] === '-v') printVersion()
   else {
     const { main } = await import('../dist/cli/main.js')
     await main(process.argv.slice(2), { root: import.meta.dirname })

@@ -24,6 +24,8 @@ Takes less than a minute and cleans up after itself.`
     }),
   }
 
+  protected override reportsMismatch = false
+
   async run() {
     const { flags } = await this.parse(Demo)
     const { keep, port = null } = flags

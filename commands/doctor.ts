@@ -2,6 +2,7 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { doctor } from '#src/operations/doctor.ts'
 
 const signs = { passed: 'ok  ', warned: 'warn', failed: 'FAIL' }
+const colors = { passed: 'green', warned: 'yellow', failed: 'red' } as const
 
 export default class Doctor extends BaseCommand {
   static override summary = 'Diagnose configuration, storage and network problems.'
@@ -19,14 +20,18 @@ export default class Doctor extends BaseCommand {
   ]
 
   protected override tolerateFaults = true
+  protected override reportsMismatch = false
 
   async run() {
     await this.parse(Doctor)
     const value = await this.perform(doctor, {}, async ({ checks }, output) => {
       for (const { name, status, message, remedy } of checks) {
-        await output.hanging(`${signs[status]}  `, `${name}: ${message}`)
+        await output.hanging(`${signs[status]}  `, `${name}: ${message}`, colors[status])
         if (remedy) await output.hanging('      ', remedy)
       }
+      const count = (wanted: keyof typeof signs) => checks.filter(({ status }) => status === wanted).length
+      output.line()
+      output.line(`${count('passed')} passed, ${count('warned')} with a warning, ${count('failed')} failed.`)
     })
     if (!value.success) process.exitCode = 1
     return value

@@ -20,17 +20,15 @@ export default class Init extends BaseCommand {
 
   protected override tolerateFaults = true
 
+  protected override reportsMismatch = false
+
   async run() {
     const { flags } = await this.parse(Init)
     const { url, origin, force } = flags
     return this.perform(initProject, { url, origin, force }, (value, output) => {
       output.line(`Wrote ${value.file}.`)
       if (value.portNote !== null) output.line(value.portNote)
-      output.line(
-        value.salesChannel
-          ? 'Next: run pagecache doctor, then pagecache serve.'
-          : 'Next: add your shop to it, then run pagecache doctor.',
-      )
+      output.line(value.next)
     })
   }
 }

@@ -1,6 +1,6 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
-import { DaemonRunner, serveFlags, toServerValues } from '#src/cli/serve.ts'
+import { DaemonRunner, serveFlags, toConfigValues, type ServeFlags } from '#src/cli/serve.ts'
 
 export default class Serve extends BaseCommand {
   static override summary = 'Run the daemon: the cache in front of the shop.'
@@ -18,10 +18,12 @@ export default class Serve extends BaseCommand {
   static override flags = serveFlags
 
   readonly #daemon = new DaemonRunner()
+  #flags!: ServeFlags
 
   async run() {
     const { flags } = await this.parse(Serve)
-    this.configValues = toServerValues(flags)
+    this.configValues = toConfigValues(flags)
+    this.#flags = flags
     return this.withApp((app) => this.#daemon.run(app, flags, this.configFlags))
   }
 
@@ -30,6 +32,6 @@ export default class Serve extends BaseCommand {
   }
 
   protected override load() {
-    return this.#daemon.load(() => super.load())
+    return this.#daemon.load(this.#flags, this.configFlags)
   }
 }

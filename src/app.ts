@@ -2,11 +2,10 @@ import { join } from 'node:path'
 import type { Failures } from './auth/failures.ts'
 import type { Config } from './config/schema.ts'
 import type { LoadedConfig } from './config/load.ts'
+import { ownUrl, singleChannelId } from './config/single-shop.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
 import type { PagecacheError } from './errors.ts'
 import type { TypeRule } from './pages/type.ts'
-import type { CacheSettings } from './cache/build.ts'
-import type { SalesChannel } from './stages/sales-channels.ts'
 import type { Channels } from './cache/channels.ts'
 import type { PageStore } from './pages/page-store.ts'
 import type { Purging } from './purge/purging.ts'
@@ -128,7 +127,7 @@ export class App {
       }
       const [{ openPurging }, { thisProcess }, { clearApplicationCache }] = await Promise.all([
         import('./purge/purging.ts'),
-        import('./queue/process-identity.ts'),
+        import('./lib/process-identity.ts'),
         import('./pages/filesystem-store.ts'),
       ])
       const [records, queue] = [await this.records(), await this.queue()]
@@ -145,16 +144,17 @@ export class App {
     })
   }
 
-  /** The cache in front of the configured channels, or of those in `site`. */
-  storefrontCache(site?: Pick<CacheSettings, 'channels' | 'aliases' | 'ownHosts'>) {
+  /** The cache in front of the sales channels. `at`: where the daemon listens, and with how many processes (a command: 1). */
+  storefrontCache(at: Pick<Config['server'], 'host' | 'port' | 'processes'> = { ...this.config.server, processes: 1 }) {
     return this.#part('storefrontCache', async () => {
       const { buildCache } = await import('./cache/build.ts')
       const { ownHosts } = await import('./cache/own-hosts.ts')
-      const { cache, origin, salesChannels, server } = this.config
+      const { cache, origin, salesChannels } = this.config
+      const own = ownHosts(at.host, at.port)
       return buildCache({
-        channels: site?.channels ?? salesChannels,
-        aliases: site?.aliases ?? new Map(),
-        ownHosts: site?.ownHosts ?? ownHosts(server.host, server.port),
+        channels: salesChannels,
+        aliases: aliasesOf(salesChannels, own, at),
+        ownHosts: own,
         store: await this.pages(),
         confirmedFile: join(this.loaded.places.cacheDir, 'confirmed.sqlite'),
         now: this.now,
@@ -168,8 +168,8 @@ export class App {
         },
         limits: {
           // Each process that answers visitors has its share.
-          maxConcurrent: share(origin.maxConcurrent, site === undefined ? 1 : server.processes),
-          queue: share(origin.queue, site === undefined ? 1 : server.processes),
+          maxConcurrent: share(origin.maxConcurrent, at.processes),
+          queue: share(origin.queue, at.processes),
           queueTimeout: origin.queueTimeout,
         },
         onError: (message) => this.#onWarning(message),
@@ -177,13 +177,13 @@ export class App {
     })
   }
 
-  /** Records the visitor events of popup stages on these channels. */
-  tracker(channels: readonly SalesChannel[] = this.config.salesChannels) {
+  /** Records the visitor events of popup stages on the sales channels. */
+  tracker() {
     return this.#part('tracker', async () => {
       const { openTracker } = await import('./stages/tracker.ts')
       return openTracker({
         directory: this.loaded.places.dataDir,
-        channels: channels.map(({ id, name, url }) => ({ id, name, url })),
+        channels: this.config.salesChannels.map(({ id, name, url }) => ({ id, name, url })),
       })
     })
   }
@@ -311,4 +311,15 @@ export class App {
 /** The part of a limit of all processes that one of them has; at least 1, unless the limit is 0. */
 function share(limit: number, processes: number): number {
   return Math.max(Math.min(limit, 1), Math.floor(limit / processes))
+}
+
+/** The names of this machine under which the shop of `serve --origin` is reached too, with the Host of the daemon's own URL. */
+function aliasesOf(
+  [channel]: Config['salesChannels'],
+  own: ReadonlySet<string>,
+  at: { host: string; port: number },
+): Map<string, string> {
+  if (channel?.id !== singleChannelId) return new Map()
+  const ownHost = new URL(ownUrl(at.host, at.port)).host
+  return new Map([...own].map((name) => [name, ownHost]))
 }

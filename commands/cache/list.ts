@@ -1,9 +1,20 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { limitFlag, offsetFlag, pageTypeFlag } from '#src/cli/flags.ts'
+import { pageTypeFlag } from '#src/cli/flags.ts'
+import { listFlags, presentList, type Column, type EntryOf } from '#src/cli/list.ts'
 import { formatBytes } from '#src/lib/format-bytes.ts'
 import { formatDuration } from '#src/lib/format.ts'
 import { listPages } from '#src/operations/cache.ts'
+
+const columns: readonly Column<EntryOf<typeof listPages>>[] = [
+  { name: 'type', value: (page) => page.type },
+  { name: 'status', value: (page) => page.status, minor: true },
+  { name: 'state', value: (page) => page.state },
+  { name: 'age', value: (page) => page.age, show: (page) => formatDuration(page.age) },
+  { name: 'hits', value: (page) => page.hits },
+  { name: 'size', value: (page) => page.size, show: (page) => formatBytes(page.size), minor: true },
+  { name: 'url', value: (page) => page.url, kind: 'url' },
+]
 
 export default class CacheList extends BaseCommand {
   static override summary = 'List cached pages, by type, tag or URL prefix.'
@@ -22,25 +33,15 @@ export default class CacheList extends BaseCommand {
     type: pageTypeFlag(),
     tag: Flags.string({ summary: 'Only pages with this cache tag.', helpValue: '<tag>' }),
     prefix: Flags.string({ summary: 'Only pages whose URL starts with this.', helpValue: '<url>' }),
-    limit: limitFlag,
-    offset: offsetFlag,
+    ...listFlags,
   }
 
   async run() {
     const { flags } = await this.parse(CacheList)
     const { type, tag, prefix, limit, offset } = flags
     return this.perform(listPages, { type, tag, prefix, limit, offset }, async (value, output) => {
-      const rows = value.items.map((page) => [
-        page.type,
-        page.status,
-        page.state,
-        formatDuration(page.age),
-        page.hits,
-        formatBytes(page.size),
-        page.url,
-      ])
-      await output.table(['type', 'status', 'state', 'age', 'hits', 'size', 'url'], rows)
-      output.more(value.items.length, value.total, 'page')
+      const empty = 'No cached page matches. Pages are cached when they are visited, or by pagecache warmup:start.'
+      await presentList({ columns, ...value, noun: 'page', empty }, output, flags)
     })
   }
 }

@@ -1,6 +1,17 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { limitFlag, offsetFlag } from '#src/cli/flags.ts'
+import { listFlags, presentList, type Column, type EntryOf } from '#src/cli/list.ts'
 import { listApiClients } from '#src/operations/clients.ts'
+
+const columns: readonly Column<EntryOf<typeof listApiClients>>[] = [
+  { name: 'id', value: (client) => client.clientId, kind: 'id' },
+  { name: 'name', value: (client) => client.name, kind: 'text' },
+  { name: 'scopes', value: (client) => client.scopes.join(' ') },
+  { name: 'created', value: (client) => client.createdAt, kind: 'time' },
+  { name: 'created by', value: (client) => client.createdBy, kind: 'text', minor: true },
+  { name: 'last used', value: (client) => client.lastUsedAt, kind: 'time' },
+  { name: 'revoked', value: (client) => client.revokedAt, kind: 'time' },
+  { name: 'revoked by', value: (client) => client.revokedBy, kind: 'text', minor: true },
+]
 
 export default class ClientList extends BaseCommand {
   static override summary = 'List the API clients, oldest first.'
@@ -14,29 +25,13 @@ export default class ClientList extends BaseCommand {
     },
   ]
 
-  static override flags = { limit: limitFlag, offset: offsetFlag }
+  static override flags = listFlags
 
   async run() {
     const { flags } = await this.parse(ClientList)
-    return this.perform(
-      listApiClients,
-      { limit: flags.limit, offset: flags.offset },
-      async ({ items, total }, output) => {
-        await output.table(
-          ['id', 'name', 'scopes', 'created', 'created by', 'last used', 'revoked', 'revoked by'],
-          items.map((client) => [
-            client.clientId,
-            client.name,
-            client.scopes.join(' '),
-            client.createdAt,
-            client.createdBy,
-            client.lastUsedAt,
-            client.revokedAt,
-            client.revokedBy,
-          ]),
-        )
-        output.more(items.length, total, 'client')
-      },
+    const empty = 'No API client exists yet. Create one with: pagecache client:create NAME'
+    return this.perform(listApiClients, { limit: flags.limit, offset: flags.offset }, (value, output) =>
+      presentList({ columns, ...value, noun: 'client', empty }, output, flags),
     )
   }
 }

@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { clientKind } from '#src/cli/find.ts'
 import { revokeApiClient } from '#src/operations/clients.ts'
 
 export default class ClientRevoke extends BaseCommand {
@@ -20,15 +21,17 @@ export default class ClientRevoke extends BaseCommand {
   ]
   static override exitCodes = exitCodes.withTarget
   static override args = {
-    id: Args.string({ description: 'ID of the client.', required: true }),
+    id: Args.string({ description: 'ID of the client, its beginning, or its name.', required: true }),
   }
   static override flags = { yes: yesFlag }
 
   async run() {
     const { args, flags } = await this.parse(ClientRevoke)
-    await this.confirm(`Revoke the client ${args.id} and all clients it created? This cannot be undone.`, flags.yes)
-    return this.perform(revokeApiClient, { clientId: args.id }, ({ client, made: created }, output) => {
-      output.line(`${client.name} (${client.clientId}) was revoked.`)
+    const { id, name } = await this.find(clientKind, args.id)
+    const client = name === null ? id : `${name} (${id})`
+    await this.confirm(`Revoke the client ${client} and all clients it created? This cannot be undone.`, flags.yes)
+    return this.perform(revokeApiClient, { clientId: id }, ({ client: revoked, made: created }, output) => {
+      output.line(`${revoked.name} (${revoked.clientId}) was revoked.`)
       for (const { name, clientId, createdBy } of created)
         output.line(`${name} (${clientId}), created by ${createdBy}, was revoked with it.`)
     })

@@ -1,6 +1,15 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { limitFlag, offsetFlag } from '#src/cli/flags.ts'
+import { listFlags, presentList, type Column, type EntryOf } from '#src/cli/list.ts'
 import { recentInvalidations } from '#src/operations/purge-log.ts'
+
+const columns: readonly Column<EntryOf<typeof recentInvalidations>>[] = [
+  { name: 'at', value: (item) => item.at, kind: 'time' },
+  { name: 'source', value: (item) => item.source },
+  { name: 'actor', value: (item) => item.actor, kind: 'text', minor: true },
+  { name: 'scope', value: (item) => item.scope },
+  { name: 'value', value: (item) => item.value, kind: 'url' },
+  { name: 'pages', value: (item) => item.pagesRemoved },
+]
 
 export default class InvalidationLogRecent extends BaseCommand {
   static override summary = 'List invalidations, newest first, with their source, actor and effect.'
@@ -11,18 +20,13 @@ export default class InvalidationLogRecent extends BaseCommand {
       command: `<%= config.bin %> <%= command.id %> --limit 1000 --json | jq '.items[] | select(.scope == "all")'`,
     },
   ]
-  static override flags = { limit: limitFlag, offset: offsetFlag }
+  static override flags = listFlags
 
   async run() {
     const { flags } = await this.parse(InvalidationLogRecent)
-    return this.perform(
-      recentInvalidations,
-      { limit: flags.limit, offset: flags.offset },
-      async ({ items, total }, output) => {
-        const rows = items.map((item) => [item.at, item.source, item.actor, item.scope, item.value, item.pagesRemoved])
-        await output.table(['at', 'source', 'actor', 'scope', 'value', 'pages'], rows)
-        output.more(items.length, total, 'invalidation')
-      },
+    const empty = 'No invalidation is in the log.'
+    return this.perform(recentInvalidations, { limit: flags.limit, offset: flags.offset }, (value, output) =>
+      presentList({ columns, ...value, noun: 'invalidation', empty }, output, flags),
     )
   }
 }

@@ -1,7 +1,8 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { entityTypeArg, limitFlag, newestOffsetFlag } from '#src/cli/flags.ts'
+import { entityTypeArg, newestOffsetFlag } from '#src/cli/flags.ts'
+import { listFlags } from '#src/cli/list.ts'
 import { presentTimeline } from '#src/cli/present-purges.ts'
 import { entityTimeline } from '#src/operations/purge-log.ts'
 
@@ -21,7 +22,7 @@ export default class ReverseProxyEntityTimeline extends BaseCommand {
   static override args = { type: entityTypeArg, id: Args.string({ description: 'ID, with or without dashes.' }) }
   static override flags = {
     number: Flags.string({ summary: 'Product number.', helpValue: '<number>' }),
-    limit: limitFlag,
+    ...listFlags,
     offset: newestOffsetFlag,
   }
 
@@ -31,7 +32,7 @@ export default class ReverseProxyEntityTimeline extends BaseCommand {
     const input = { entityType: args.type, entityId: args.id, entityNumber: number, limit, offset }
     return this.perform(entityTimeline, input, async (value, output) => {
       if (value.total === 0) return output.line(`The log has no purge of this ${args.type}.`)
-      return presentTimeline(value, output)
+      return presentTimeline(value, output, flags)
     })
   }
 }

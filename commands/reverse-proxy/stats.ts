@@ -1,5 +1,22 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { purgeStatistics } from '#src/operations/purge-log.ts'
+import { presentList, type Column } from '#src/cli/list.ts'
+import { presentHours } from '#src/cli/present-purges.ts'
+import { purgeStatistics, type PurgeStatistics } from '#src/operations/purge-log.ts'
+
+const tagColumns: readonly Column<PurgeStatistics['topTags'][number]>[] = [
+  { name: 'tag', value: ({ tag }) => tag, kind: 'text' },
+  { name: 'purges', value: ({ count }) => count },
+]
+
+const proxyColumns: readonly Column<PurgeStatistics['proxies'][number]>[] = [
+  { name: 'proxy', value: (proxy) => proxy.name },
+  { name: 'state', value: (proxy) => proxy.state },
+  { name: 'pending', value: (proxy) => proxy.pending },
+  { name: 'oldest pending', value: (proxy) => proxy.oldestPending, kind: 'time', minor: true },
+  { name: 'failed', value: (proxy) => proxy.failed },
+  { name: 'last error at', value: (proxy) => proxy.lastErrorAt, kind: 'time', minor: true },
+  { name: 'last error', value: (proxy) => proxy.lastError, kind: 'text', minor: true },
+]
 
 export default class ReverseProxyStats extends BaseCommand {
   static override summary = 'Show the purges of the last 24 hours and the state of each reverse proxy.'
@@ -20,31 +37,11 @@ export default class ReverseProxyStats extends BaseCommand {
         ['Tags', overview.distinctTags],
         ['Response time', `${overview.avgResponseTime} ms`],
       ])
-      output.line()
-      await output.table(
-        ['hour', 'purges'],
-        hourly.map(({ hour, purges, partial }) => [partial ? `${hour} (partial)` : hour, purges]),
-      )
-      if (topTags.length > 0)
-        await output.table(
-          ['tag', 'purges'],
-          topTags.map(({ tag, count }) => [tag, count]),
-        )
-      if (proxies.length > 0) {
-        const rows = proxies.map(({ name, state, pending, oldestPending, failed, lastError, lastErrorAt }) => [
-          name,
-          state,
-          pending,
-          oldestPending,
-          failed,
-          lastErrorAt,
-          lastError,
-        ])
-        await output.table(
-          ['proxy', 'state', 'pending', 'oldest pending', 'failed', 'last error at', 'last error'],
-          rows,
-        )
-      }
+      await presentHours(hourly, output)
+      if (topTags.length > 0 || !output.terminal)
+        await presentList({ columns: tagColumns, items: topTags, noun: 'tag', empty: '' }, output, {})
+      if (proxies.length > 0)
+        await presentList({ columns: proxyColumns, items: proxies, noun: 'proxy', empty: '' }, output, {})
     })
   }
 }

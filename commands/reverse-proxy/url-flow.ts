@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { limitFlag, newestOffsetFlag } from '#src/cli/flags.ts'
+import { newestOffsetFlag } from '#src/cli/flags.ts'
+import { listFlags } from '#src/cli/list.ts'
 import { presentTimeline } from '#src/cli/present-purges.ts'
 import { urlFlow } from '#src/operations/purge-log.ts'
 
@@ -18,13 +19,13 @@ export default class ReverseProxyUrlFlow extends BaseCommand {
     },
   ]
   static override args = { url: Args.string({ description: 'Public URL of the page.', required: true }) }
-  static override flags = { limit: limitFlag, offset: newestOffsetFlag }
+  static override flags = { ...listFlags, offset: newestOffsetFlag }
 
   async run() {
     const { args, flags } = await this.parse(ReverseProxyUrlFlow)
     return this.perform(urlFlow, { url: args.url, limit: flags.limit, offset: flags.offset }, async (value, output) => {
       if (value.total === 0) return output.line(`The log has no purge of ${value.url}.`)
-      return presentTimeline(value, output)
+      return presentTimeline(value, output, flags)
     })
   }
 }

@@ -1,6 +1,12 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { limitFlag, offsetFlag } from '#src/cli/flags.ts'
+import { listFlags, presentList, type Column, type EntryOf } from '#src/cli/list.ts'
 import { purgedUrls } from '#src/operations/purge-log.ts'
+
+const columns: readonly Column<EntryOf<typeof purgedUrls>>[] = [
+  { name: 'last purged', value: (item) => item.lastPurgedAt, kind: 'time' },
+  { name: 'purges', value: (item) => item.purges },
+  { name: 'url', value: (item) => item.url, kind: 'url' },
+]
 
 export default class ReverseProxyUrls extends BaseCommand {
   static override summary = 'List purged URLs, the last purged first.'
@@ -12,16 +18,13 @@ export default class ReverseProxyUrls extends BaseCommand {
       command: '<%= config.bin %> <%= command.id %> --limit 1000 --json | jq -r ".items[].url"',
     },
   ]
-  static override flags = { limit: limitFlag, offset: offsetFlag }
+  static override flags = listFlags
 
   async run() {
     const { flags } = await this.parse(ReverseProxyUrls)
-    return this.perform(purgedUrls, { limit: flags.limit, offset: flags.offset }, async ({ items, total }, output) => {
-      await output.table(
-        ['last purged', 'purges', 'url'],
-        items.map((item) => [item.lastPurgedAt, item.purges, item.url]),
-      )
-      output.more(items.length, total, 'URL')
-    })
+    const empty = 'No purged URL is in the log.'
+    return this.perform(purgedUrls, { limit: flags.limit, offset: flags.offset }, (value, output) =>
+      presentList({ columns, ...value, noun: 'URL', empty }, output, flags),
+    )
   }
 }

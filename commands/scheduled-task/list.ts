@@ -1,6 +1,21 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { presentList, viewFlags, type Column, type EntryOf } from '#src/cli/list.ts'
 import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
+import { formatDuration } from '#src/lib/format.ts'
 import { listScheduledTasks } from '#src/operations/scheduled-task.ts'
+
+const columns: readonly Column<EntryOf<typeof listScheduledTasks>>[] = [
+  { name: 'Name', value: (task) => task.name },
+  { name: 'Next execution', value: (task) => task.nextExecution, kind: 'time' },
+  { name: 'Last execution', value: (task) => task.lastExecution, kind: 'time', minor: true },
+  {
+    name: 'Run interval',
+    value: (task) => task.runInterval,
+    show: (task) => formatDuration(task.runInterval),
+    minor: true,
+  },
+  { name: 'Status', value: (task) => task.status },
+]
 
 export default class ScheduledTaskList extends BaseCommand {
   static override summary = 'List the scheduled tasks with their times and status.'
@@ -12,21 +27,12 @@ export default class ScheduledTaskList extends BaseCommand {
         '<%= config.bin %> <%= command.id %> --json | jq -r \'.items[] | select(.error) | "\\(.name): \\(.error)"\'',
     },
   ]
-  static override flags = { ...symfonyFlags, yes: needlessYes }
+  static override flags = { ...symfonyFlags, yes: needlessYes, ...viewFlags }
 
   async run() {
-    await this.parse(ScheduledTaskList)
+    const { flags } = await this.parse(ScheduledTaskList)
     return this.perform(listScheduledTasks, {}, async ({ items }, output) => {
-      await output.table(
-        ['Name', 'Next execution', 'Last execution', 'Run interval', 'Status'],
-        items.map(({ name, nextExecution, lastExecution, runInterval, status }) => [
-          name,
-          nextExecution,
-          lastExecution,
-          runInterval,
-          status,
-        ]),
-      )
+      await presentList({ columns, items, noun: 'task', empty: 'No task is scheduled.' }, output, flags)
       for (const { name, error } of items) if (error !== null) this.tell(`${name}: ${error}`)
     })
   }

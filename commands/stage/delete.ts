@@ -3,6 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { stageKind } from '#src/cli/find.ts'
 import { plural } from '#src/lib/format.ts'
 import { deleteStage } from '#src/operations/stages.ts'
 
@@ -22,7 +23,9 @@ export default class StageDelete extends BaseCommand {
     },
   ]
   static override exitCodes = exitCodes.withTarget
-  static override args = { id: Args.string({ description: 'ID of the stage.', required: true }) }
+  static override args = {
+    id: Args.string({ description: 'ID of the stage, its beginning, or its name.', required: true }),
+  }
   static override flags = {
     events: Flags.option({ options: eventChoices, summary: 'Keep or remove its events.', helpValue: '<choice>' })(),
     yes: yesFlag,
@@ -30,11 +33,12 @@ export default class StageDelete extends BaseCommand {
 
   async run() {
     const { args, flags } = await this.parse(StageDelete)
-    const { id } = args
+    const { id, name } = await this.find(stageKind, args.id)
+    const stage = name === null ? id : `${name} (${id})`
     const events =
       flags.events ??
-      (await this.choose(`Delete the stage ${id} and keep or remove its events?`, eventChoices, flags.yes))
-    if (flags.events !== undefined) await this.confirm(`Delete the stage ${id} and ${events} its events?`, flags.yes)
+      (await this.choose(`Delete the stage ${stage} and keep or remove its events?`, eventChoices, flags.yes))
+    if (flags.events !== undefined) await this.confirm(`Delete the stage ${stage} and ${events} its events?`, flags.yes)
     return this.perform(deleteStage, { id, events }, (value, output) => {
       output.line(
         `Stage ${value.stage.name} deleted. ${plural(value.events, 'event')} ${value.mode === 'keep' ? 'kept' : 'removed'}.`,

@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { stageKind } from '#src/cli/find.ts'
 import { presentStage } from '#src/cli/present-stage.ts'
 import { showStage } from '#src/operations/stages.ts'
 
@@ -17,10 +18,13 @@ export default class StageShow extends BaseCommand {
     },
   ]
   static override exitCodes = exitCodes.withTarget
-  static override args = { id: Args.string({ description: 'ID of the stage.', required: true }) }
+  static override args = {
+    id: Args.string({ description: 'ID of the stage, its beginning, or its name.', required: true }),
+  }
 
   async run() {
     const { args } = await this.parse(StageShow)
-    return this.perform(showStage, { id: args.id }, ({ stage }, output) => presentStage(stage, output))
+    const { id } = await this.find(stageKind, args.id)
+    return this.perform(showStage, { id }, ({ stage }, output) => presentStage(stage, output))
   }
 }

@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { stageKind } from '#src/cli/find.ts'
 import { presentStageStatistics } from '#src/cli/present-stage.ts'
 import { stageStatistics } from '#src/operations/stages.ts'
 
@@ -19,7 +20,9 @@ export default class StageStats extends BaseCommand {
     },
   ]
   static override exitCodes = exitCodes.withTarget
-  static override args = { id: Args.string({ description: 'ID of the stage.', required: true }) }
+  static override args = {
+    id: Args.string({ description: 'ID of the stage, its beginning, or its name.', required: true }),
+  }
   static override flags = {
     from: Flags.string({ summary: 'First day (UTC).', helpValue: '<YYYY-MM-DD>' }),
     to: Flags.string({ summary: 'Last day (UTC).', helpValue: '<YYYY-MM-DD>' }),
@@ -27,9 +30,10 @@ export default class StageStats extends BaseCommand {
 
   async run() {
     const { args, flags } = await this.parse(StageStats)
+    const { id } = await this.find(stageKind, args.id)
     return this.perform(
       stageStatistics,
-      { popupId: args.id, dateFrom: flags.from ?? null, dateTo: flags.to ?? null },
+      { popupId: id, dateFrom: flags.from ?? null, dateTo: flags.to ?? null },
       presentStageStatistics,
     )
   }

@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { stageKind } from '#src/cli/find.ts'
 import { presentStage } from '#src/cli/present-stage.ts'
 import { stageFieldNames, stageFlags, stageInput } from '#src/cli/stage-flags.ts'
 import { PagecacheError } from '#src/errors.ts'
@@ -22,7 +23,9 @@ export default class StageUpdate extends BaseCommand {
   ]
   static override exitCodes = exitCodes.withTarget
   static override fieldNames = stageFieldNames
-  static override args = { id: Args.string({ description: 'ID of the stage.', required: true }) }
+  static override args = {
+    id: Args.string({ description: 'ID of the stage, its beginning, or its name.', required: true }),
+  }
   static override flags = {
     name: Flags.string({ summary: 'Name of the stage.', helpValue: '<name>' }),
     ...stageFlags,
@@ -35,6 +38,7 @@ export default class StageUpdate extends BaseCommand {
       throw new PagecacheError('USAGE', 'No change given.', {
         hint: 'Pass at least one flag, for example --no-active.',
       })
-    return this.perform(updateStage, { id: args.id, ...change }, ({ stage }, output) => presentStage(stage, output))
+    const { id } = await this.find(stageKind, args.id)
+    return this.perform(updateStage, { id, ...change }, ({ stage }, output) => presentStage(stage, output))
   }
 }

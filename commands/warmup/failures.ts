@@ -1,7 +1,8 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
-import { limitFlag, offsetFlag } from '#src/cli/flags.ts'
+import { warmupKind } from '#src/cli/find.ts'
+import { listFlags } from '#src/cli/list.ts'
 import { presentFailures, writeFailures } from '#src/cli/present-failures.ts'
 import { warmupArgs } from '#src/cli/warmup-command.ts'
 import { listWarmupFailures } from '#src/operations/warmup.ts'
@@ -27,16 +28,18 @@ export default class WarmupFailures extends BaseCommand {
     status: Flags.integer({ summary: 'Only responses with this status.', helpValue: '<status>' }),
     error: Flags.string({ summary: 'Only reasons that contain this text.', helpValue: '<text>' }),
     url: Flags.string({ summary: 'Only URLs that contain this text.', helpValue: '<text>' }),
-    csv: Flags.boolean({ summary: 'Print all failures as CSV.', exclusive: ['json', 'limit', 'offset'] }),
-    limit: limitFlag,
-    offset: offsetFlag,
+    ...listFlags,
+    csv: Flags.boolean({ summary: 'Print all failures as CSV.', exclusive: ['json', 'jsonl', 'limit', 'offset'] }),
   }
 
   async run() {
     const { args, flags } = await this.parse(WarmupFailures)
     const { status, error, url, limit, offset } = flags
-    const filter = { progressId: args.id, status, error, url }
+    const progressId = args.id === undefined ? undefined : (await this.find(warmupKind, args.id)).id
+    const filter = { progressId, status, error, url }
     if (flags.csv) return this.performing(({ performer }) => writeFailures(performer, filter))
-    return this.perform(listWarmupFailures, { ...filter, limit, offset }, presentFailures)
+    return this.perform(listWarmupFailures, { ...filter, limit, offset }, (value, output) =>
+      presentFailures(value, output, flags),
+    )
   }
 }

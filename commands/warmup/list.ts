@@ -1,6 +1,16 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { limitFlag, offsetFlag } from '#src/cli/flags.ts'
+import { listFlags, presentList, type Column, type EntryOf } from '#src/cli/list.ts'
 import { listWarmups } from '#src/operations/warmup.ts'
+
+const columns: readonly Column<EntryOf<typeof listWarmups>>[] = [
+  { name: 'id', value: (run) => run.id, kind: 'id' },
+  { name: 'status', value: (run) => run.status },
+  { name: 'progress', value: (run) => run.percentage, show: (run) => `${run.percentage.toFixed(2)} %` },
+  { name: 'urls', value: (run) => run.total_urls },
+  { name: 'cached', value: (run) => run.processed_urls, minor: true },
+  { name: 'failed', value: (run) => run.failed_urls },
+  { name: 'started', value: (run) => run.created_at, kind: 'time' },
+]
 
 export default class WarmupList extends BaseCommand {
   static override summary = 'List warmups, newest first.'
@@ -11,22 +21,13 @@ export default class WarmupList extends BaseCommand {
       command: `<%= config.bin %> <%= command.id %> --json | jq -r '.items[] | select(.status == "running").id'`,
     },
   ]
-  static override flags = { limit: limitFlag, offset: offsetFlag }
+  static override flags = listFlags
 
   async run() {
     const { flags } = await this.parse(WarmupList)
-    return this.perform(listWarmups, { limit: flags.limit, offset: flags.offset }, async ({ total, items }, output) => {
-      const rows = items.map((run) => [
-        run.id,
-        run.status,
-        `${run.percentage.toFixed(2)} %`,
-        run.total_urls,
-        run.processed_urls,
-        run.failed_urls,
-        run.created_at,
-      ])
-      await output.table(['id', 'status', 'progress', 'urls', 'cached', 'failed', 'started'], rows)
-      output.more(items.length, total, 'warmup')
-    })
+    const empty = 'No warmup has run yet. Start one with: pagecache warmup:start'
+    return this.perform(listWarmups, { limit: flags.limit, offset: flags.offset }, (value, output) =>
+      presentList({ columns, ...value, noun: 'warmup', empty }, output, flags),
+    )
   }
 }

@@ -1,5 +1,6 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { warmupKind } from '#src/cli/find.ts'
 import { Output } from '#src/cli/output.ts'
 import { noWarmup, presentProgress, warmupArgs } from '#src/cli/warmup-command.ts'
 import { readWarmupProgress } from '#src/operations/warmup.ts'
@@ -18,7 +19,7 @@ export default class WarmupProgress extends BaseCommand {
 
   async run() {
     const { args } = await this.parse(WarmupProgress)
-    const input = args.id === undefined ? {} : { progressId: args.id }
+    const input = args.id === undefined ? {} : { progressId: (await this.find(warmupKind, args.id)).id }
     const value = await this.performing(({ performer }) => performer.perform(readWarmupProgress, input))
     if (value.progress === null) {
       const error = noWarmup(args.id)

@@ -2,7 +2,8 @@ import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
 import { presentStartedWarmup } from '#src/cli/present-warmup.ts'
 import { ProgressDisplay } from '#src/cli/progress.ts'
-import { warmupFlags } from '#src/cli/warmup-flags.ts'
+import { assertNonePaused } from '#src/cli/warmup-command.ts'
+import { startArgs, warmupFlags } from '#src/cli/warmup-flags.ts'
 import type { OperationEvent } from '#src/operations/operation.ts'
 
 export default class WarmupStart extends BaseCommand {
@@ -14,6 +15,7 @@ With --wait, the command waits for the end, fetches the pages itself if no worke
       description: 'Warm up all sales channels in a deployment script',
       command: '<%= config.bin %> <%= command.id %> --wait',
     },
+    { description: 'Fetch two pages', command: '<%= config.bin %> <%= command.id %> / /sale --wait' },
     { description: 'Watch and control it in the terminal UI', command: '<%= config.bin %> <%= command.id %> --watch' },
     { description: 'List what would be fetched', command: '<%= config.bin %> <%= command.id %> --dry-run' },
     {
@@ -22,19 +24,23 @@ With --wait, the command waits for the end, fetches the pages itself if no worke
     },
   ]
   static override exitCodes = exitCodes.withTarget
+  static override args = startArgs
   static override flags = warmupFlags
 
   #display = new ProgressDisplay()
 
   async run() {
-    const { flags } = await this.parse(WarmupStart)
+    const { args, flags } = await this.parse(WarmupStart)
     const { assertWarmed, runWarmup } = await import('#src/cli/start-warmup.ts')
     const input = {
       salesChannelId: flags['sales-channel'] ?? null,
+      ...(args.urls !== undefined && { urls: args.urls }),
+      ...(flags.type !== undefined && { types: flags.type }),
       batchSize: flags['batch-size'],
       force: flags.force,
       dryRun: flags['dry-run'],
     }
+    if (!flags.new && !flags['dry-run']) await this.performing(({ performer }) => assertNonePaused(performer))
     const waiting = flags.watch && !flags['no-tui'] ? 'tui' : flags.watch || flags.wait ? 'lines' : 'no'
     const warmup = await this.performing((session) => runWarmup(session, { input, waiting, display: this.#display }))
     const { started, report, interrupted } = warmup

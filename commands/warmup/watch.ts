@@ -1,5 +1,6 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { warmupKind } from '#src/cli/find.ts'
 import { noTuiFlag } from '#src/cli/flags.ts'
 import { warmupArgs } from '#src/cli/warmup-command.ts'
 
@@ -20,7 +21,8 @@ The warmup continues after you leave. Without a terminal, in CI, with --no-tui a
 
   async run() {
     const { args, flags } = await this.parse(WarmupWatch)
+    const id = args.id === undefined ? null : (await this.find(warmupKind, args.id)).id
     const { watchWarmup } = await import('#src/cli/watch-warmup.ts')
-    return this.performing((session) => watchWarmup(session, args.id ?? null, { tui: !flags['no-tui'] }))
+    return this.performing((session) => watchWarmup(session, id, { tui: !flags['no-tui'] }))
   }
 }

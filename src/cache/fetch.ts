@@ -18,10 +18,12 @@ import {
   reflectionReason,
   unstored,
   type Fetched,
+  type Probed,
 } from './fetched.ts'
 import { fieldValue, withoutFields } from './fields.ts'
 import { storableHeaders, visibleHeaders, withAuthorization } from './forward.ts'
 import type { Received } from './freshness.ts'
+import { lacksLifetime } from './lifetime-advice.ts'
 import { reasonNotToStore } from './may-store.ts'
 import { OriginError, toOriginError, type OriginClient, type OriginResponse } from './origin.ts'
 import type { Lookup } from './lookup.ts'
@@ -141,7 +143,7 @@ export class Fetcher {
    * Requests a page from the origin and reports whether the response could be stored. Stores nothing. @throws
    * OriginError
    */
-  async probe(lookup: Lookup): Promise<{ status: number; notStored: string | null }> {
+  async probe(lookup: Lookup): Promise<Probed> {
     const { headers } = storableHeaders(lookup.visit, lookup.channel)
     const {
       status,
@@ -158,7 +160,12 @@ export class Fetcher {
       onInterim: () => {},
     })
     discard(body)
-    return { status, notStored: this.#reasonNotToStore(lookup, status, received) }
+    const { defaultTtl, now } = this.#options
+    return {
+      status,
+      notStored: this.#reasonNotToStore(lookup, status, received),
+      lacksLifetime: lacksLifetime(status, received, { defaultTtl, now: now() }),
+    }
   }
 
   async #freshen({ lookup, sent, fence, patient }: OriginFetch, stale: HeldPage, response: Received): Promise<Fetched> {

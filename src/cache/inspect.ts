@@ -4,6 +4,7 @@ import { unconfirmedMark } from '../pages/page-row.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { classifyUrl } from './classify-url.ts'
 import { usability } from './freshness.ts'
+import { lifetimeAdvice } from './lifetime-advice.ts'
 import { OriginError } from './origin.ts'
 import type { StorefrontCache } from './storefront-cache.ts'
 
@@ -53,7 +54,7 @@ export async function inspectUrl(
     }
   const pages = store.findByUrl(canonical)
   if (pages.length === 0)
-    return { url: canonical, cached: false, reason: await whyMissing(cache, classified.lookup), explanation, pages }
+    return { url: canonical, cached: false, ...(await whyMissing(cache, classified.lookup, explanation)), pages }
   explanation.push(
     `${pages.length === 1 ? 'One variant is' : `${pages.length} variants are`} stored.`,
     ...pages.map((page) => describe(page, now)),
@@ -104,15 +105,25 @@ function describe(page: Page, now: number): string {
   return `${variant === '' ? 'For every visitor' : `For ${variant}`}: status ${page.status}, ${[span, ...grants].join(', ')}, ${plural(page.hits, 'hit')}.`
 }
 
-async function whyMissing(cache: StorefrontCache, lookup: Parameters<StorefrontCache['probe']>[0]): Promise<string> {
+async function whyMissing(
+  cache: StorefrontCache,
+  lookup: Parameters<StorefrontCache['probe']>[0],
+  explanation: string[],
+): Promise<Pick<Inspection, 'reason' | 'explanation'>> {
   const known = cache.notStored(lookup)
-  if (known !== null) return `It is not cached: its last response could not be stored (${known}).`
+  if (known !== null)
+    return { reason: `It is not cached: its last response could not be stored (${known}).`, explanation }
   try {
-    const { status, notStored } = await cache.probe(lookup)
-    if (notStored !== null) return `It is not cached and cannot be: the shop answers ${status} (${notStored}).`
-    return `It is not cached now, but could be: the shop answers ${status} and allows it to be stored. It was never visited, or was purged or evicted.`
+    const { status, notStored, lacksLifetime } = await cache.probe(lookup)
+    const advised = lacksLifetime ? [...explanation, lifetimeAdvice.message, lifetimeAdvice.remedy] : explanation
+    const reason =
+      notStored !== null
+        ? `It is not cached and cannot be: the shop answers ${status} (${notStored}).`
+        : `It is not cached now, but could be: the shop answers ${status} and allows it to be stored. It was never visited, or was purged or evicted.`
+    return { reason, explanation: advised }
   } catch (error) {
-    if (error instanceof OriginError) return `It is not cached, and the shop is unreachable: ${error.message}.`
+    if (error instanceof OriginError)
+      return { reason: `It is not cached, and the shop is unreachable: ${error.message}.`, explanation }
     throw error
   }
 }

@@ -1,16 +1,11 @@
 import { isIP } from 'node:net'
 import { bracketed } from '../lib/networks.ts'
 
-/** The URL of a daemon that listens at an address. */
-export function ownUrl(host: string, port: number): string {
-  return `http://${bracketed(host)}:${port}`
-}
-
 /** The Host values of a daemon on this machine without a name: its listen address and loopback. */
 export function ownHosts(host: string, port: number): Set<string> {
   const suffix = port === 80 ? '' : `:${port}`
   return new Set([
-    new URL(ownUrl(host, port)).host,
+    new URL(`http://${bracketed(host)}:${port}`).host,
     ...['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}${suffix}`),
   ])
 }

@@ -8,12 +8,13 @@ import { pathBypass, type BypassRules } from './bypass.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
 import type { Channels } from './channels.ts'
 import { Fetcher, type FetchOptions } from './fetch.ts'
-import type { Fetched } from './fetched.ts'
+import type { Fetched, Probed } from './fetched.ts'
 import { mayServeStale, usability } from './freshness.ts'
 import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
 import { inFlight } from './in-flight.ts'
 import type { VariantRules } from './key.ts'
+import { LifetimeWatch } from './lifetime-advice.ts'
 import { OriginError, type OriginClient } from './origin.ts'
 import type { Exchange, ResponseSink } from './origin/exchange.ts'
 import type { Slot } from './origin/slots.ts'
@@ -58,6 +59,7 @@ export class StorefrontCache {
   readonly #passThrough: PassThrough
   readonly #fetches: SharedFetches
   readonly #bodies: Bodies
+  readonly #lifetimes: LifetimeWatch
 
   constructor(options: StorefrontCacheOptions) {
     this.#options = options
@@ -71,6 +73,7 @@ export class StorefrontCache {
       bypassPath: pathBypass(options.bypass.paths),
     }
     this.#fetcher = new Fetcher(options)
+    this.#lifetimes = new LifetimeWatch(options)
     this.#fetches = new SharedFetches(this.#fetcher, options)
     const unsafe = new UnsafeInvalidation({
       mode: options.invalidateOnUnsafe,
@@ -191,6 +194,7 @@ export class StorefrontCache {
     const why = stale === null ? 'miss' : 'stale'
     try {
       const fetched = await this.#fetches.fetch(lookup, stale)
+      this.#lifetimes.note(fetched)
       if (
         serverErrors.has(fetched.status) &&
         stale !== null &&
@@ -293,7 +297,7 @@ export class StorefrontCache {
   }
 
   /** Checks whether the origin's response could be stored, without storing it. @throws OriginError */
-  probe(lookup: Lookup): Promise<{ status: number; notStored: string | null }> {
+  probe(lookup: Lookup): Promise<Probed> {
     return this.#fetcher.probe(lookup)
   }
 }

@@ -2,6 +2,7 @@ import { Command } from '@oclif/core/command'
 import type { Input as ParserInput, ParserOutput } from '@oclif/core/parser'
 import { App } from '../app.ts'
 import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.ts'
+import { compareWithDaemon, findDaemon, withDaemonsFlags } from '../config/running-daemon.ts'
 import { findRemote, type RemoteFlags, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
 import {
@@ -15,6 +16,7 @@ import {
   type Schema,
 } from '../operations/operation.ts'
 import { exitCodes } from './exit-codes.ts'
+import type { Kind, Named } from './find.ts'
 import { sharedFlags } from './flags.ts'
 import { withTypedNames, type CommandInput } from './input-names.ts'
 import { interruptible } from './interrupt.ts'
@@ -81,6 +83,9 @@ export abstract class BaseCommand extends Command {
   /** True in commands that must run with a broken configuration, because they help to repair it. */
   protected tolerateFaults = false
 
+  /** False in commands that compare their configuration with the running daemon's themselves, or do not act on its pages. */
+  protected reportsMismatch = true
+
   /** The configuration flags of the command line. */
   protected get configFlags(): ConfigFlags {
     return { ...this.#configFlags, values: this.configValues }
@@ -111,6 +116,12 @@ export abstract class BaseCommand extends Command {
       const { environment, places } = app.loaded
       return work(this.#session(performer, app, app.signal, `${environment} ${places.projectDir}`))
     })
+  }
+
+  /** Finds what an argument names: by its id, a unique beginning of it, or its name. @throws INVALID_INPUT where several match */
+  protected async find(kind: Kind, given: string): Promise<Named> {
+    const { findNamed } = await import('./find.ts')
+    return this.performing(({ performer }) => findNamed(performer, kind, given))
   }
 
   async #performingAt<T>(target: RemoteTarget, work: (session: Session) => Promise<T>): Promise<T> {
@@ -190,8 +201,7 @@ export abstract class BaseCommand extends Command {
    */
   protected async withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
     await this.#assertLocal()
-    const loaded = await this.load()
-    const app = new App({ loaded, onWarning: (message) => this.tell(message) })
+    const app = new App({ loaded: await this.load(), onWarning: (message) => this.tell(message) })
     app.ownSignals()
     try {
       return await work(app)
@@ -202,9 +212,19 @@ export abstract class BaseCommand extends Command {
     }
   }
 
-  /** Loads the configuration of the app. @throws CONFIG_INVALID */
-  protected load(): Promise<LoadedConfig> {
-    return loadConfig(this.configFlags, { tolerateFaults: this.tolerateFaults })
+  /**
+   * Loads the configuration of the app, with the flags of the running daemon. Says when that daemon has other settings.
+   *
+   * @throws CONFIG_INVALID
+   */
+  protected async load(): Promise<LoadedConfig> {
+    const loaded = await loadConfig(this.configFlags, { tolerateFaults: this.tolerateFaults })
+    const daemon = findDaemon(loaded.places.dataDir)
+    if (daemon === null || loaded.fault !== null) return loaded
+    const adopted = withDaemonsFlags(loaded, daemon)
+    const mismatch = this.reportsMismatch ? compareWithDaemon(adopted, daemon) : null
+    if (mismatch !== null) this.tell(`Warning: ${mismatch.message}\n  ${mismatch.remedy}`)
+    return adopted
   }
 
   async #assertLocal(): Promise<void> {

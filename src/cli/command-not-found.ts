@@ -4,9 +4,33 @@ import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
 import { printable } from '../lib/safe-text.ts'
 
+/** Commands that are never suggested: a suggestion is typed without thinking. */
+const destroys = /(?:^|:)(?:clear|delete|remove|revoke|erase|cancel|stop-workers|rotate-key|deactivate)$/
+
+/** What people type who know another program, or guess. */
+const synonyms: Readonly<Record<string, string>> = {
+  'cache:warm': 'warmup:start',
+  'cache:warmup': 'warmup:start',
+  'http:cache:warm:up': 'warmup:start',
+  'cache:get': 'cache:inspect',
+  'cache:show': 'cache:inspect',
+  'cache:why': 'cache:inspect',
+  start: 'serve',
+  run: 'serve',
+  warm: 'warmup:start',
+  top: 'monitor',
+  check: 'doctor',
+}
+
 /** The error for an unknown command, with a suggestion instead of oclif's prompt. */
 export function unknownCommand(id: string, config: Config): PagecacheError {
-  const guess = closest(id, [...config.commandIDs, ...config.topics.map((topic) => topic.name)])
+  const names = [...config.commandIDs, ...config.topics.map((topic) => topic.name)]
+  const guess =
+    synonyms[id.toLowerCase()] ??
+    closest(
+      id,
+      names.filter((name) => !destroys.test(name)),
+    )
   const general = id.startsWith('-')
     ? 'Put the command before its flags. pagecache --help lists all commands.'
     : 'pagecache --help lists all commands.'

@@ -2,18 +2,17 @@ import { styleText } from 'node:util'
 import { Config } from '@oclif/core/config'
 import { run } from '@oclif/core/run'
 import type { LoadOptions } from '@oclif/core/interfaces'
-import { allowsColor } from '../config/environment.ts'
-import { PagecacheError } from '../errors.ts'
+import { allowsColor, forbidColor } from '../config/environment.ts'
 import { printable } from '../lib/safe-text.ts'
 import { unknownCommand } from './command-not-found.ts'
 import { toFailure, type Failure } from './failure.ts'
 
 /** Runs a command line and sets the exit code. Does not exit, so that pending output is flushed. */
 export async function main(argv: readonly string[], options: LoadOptions): Promise<void> {
+  if (argv.some((word) => word === '--no-color' || word === '--no-ansi')) forbidColor()
   try {
     const config = await Config.load(options)
-    const words = withoutHelpWord(argv)
-    assertColons(words, config)
+    const words = withColons(withoutHelpWord(argv), config)
     assertKnown(words, config)
     await run(words, config)
   } catch (error) {
@@ -24,7 +23,7 @@ export async function main(argv: readonly string[], options: LoadOptions): Promi
     const failure = toFailure(error)
     process.exitCode = failure.exit
     if (wantsJson(argv)) printJson(failure)
-    else printText(failure, allowsColor() && !argv.some((word) => word === '--no-color' || word === '--no-ansi'))
+    else printText(failure, allowsColor())
   }
 }
 
@@ -34,23 +33,20 @@ function withoutHelpWord(argv: readonly string[]): string[] {
   return first === 'help' ? [...rest, '--help'] : [...argv]
 }
 
-/** Rejects `cache stats`, which oclif would answer with the help of `cache` and exit code 0. @throws USAGE */
-function assertColons(argv: readonly string[], config: Config): void {
+/** Accepts `cache stats` for `cache:stats`, for which oclif would print the help of `cache`. */
+function withColons(argv: readonly string[], config: Config): string[] {
   const end = argv.findIndex((word) => word.startsWith('-'))
   const words = end === -1 ? argv : argv.slice(0, end)
-  if (words.length < 2 || config.findCommand(words[0] ?? '')) return
-  const ids = words.map((_, index) => words.slice(0, index + 1).join(':'))
-  const meant = ids.findLast((id) => config.findCommand(id))
-  if (meant === undefined) return
-  throw new PagecacheError('USAGE', `Unknown command: ${meant.replaceAll(':', ' ')}.`, {
-    hint: `Did you mean ${meant}?`,
-  })
+  if (config.findCommand(words[0] ?? '')) return [...argv]
+  const count = words.findLastIndex((_, index) => config.findCommand(words.slice(0, index + 1).join(':'))) + 1
+  return count < 2 ? [...argv] : [words.slice(0, count).join(':'), ...argv.slice(count)]
 }
 
-/** Rejects unknown commands with --help too, for which oclif does not call its hook. */
-function assertKnown([first = '-']: readonly string[], config: Config): void {
-  if (first.startsWith('-') || config.findCommand(first) || config.findTopic(first)) return
-  throw unknownCommand(first, config)
+/** Rejects unknown commands with --help too, for which oclif does not call its hook, and `cache nonsense`, which it takes for `cache`. */
+function assertKnown([first = '-', second = '-']: readonly string[], config: Config): void {
+  if (first.startsWith('-') || config.findCommand(first)) return
+  if (!config.findTopic(first)) throw unknownCommand(first, config)
+  if (!second.startsWith('-')) throw unknownCommand(`${first}:${second}`, config)
 }
 
 function isExit(error: unknown): error is { oclif: { exit: number } } {

@@ -1,3 +1,5 @@
+import { styleText } from 'node:util'
+import { allowsColor } from '../config/environment.ts'
 import { plural } from '../lib/format.ts'
 import { printable } from '../lib/safe-text.ts'
 
@@ -21,6 +23,11 @@ export class Output {
     this.#write(`${printable(text)}\n`)
   }
 
+  /** Prints text as it is: CSV or JSON. */
+  raw(text: string): void {
+    this.#write(text)
+  }
+
   /** Prints `name: value` lines, aligned on a terminal. */
   pairs(pairs: readonly (readonly [name: string, value: Cell])[]): void {
     const width = this.terminal ? Math.max(...pairs.map(([name]) => name.length)) + 2 : 0
@@ -28,14 +35,15 @@ export class Output {
   }
 
   /** Prints text after a label; on a terminal, wraps it and aligns further lines beneath the first. */
-  async hanging(label: string, text: string): Promise<void> {
+  async hanging(label: string, text: string, color?: 'green' | 'yellow' | 'red'): Promise<void> {
     const indent = ' '.repeat(label.length)
     let lines = text.split('\n')
     if (this.columns !== Infinity) {
       const { default: wrapAnsi } = await import('wrap-ansi')
       lines = wrapAnsi(text, Math.max(20, this.columns - label.length)).split('\n')
     }
-    for (const [index, line] of lines.entries()) this.line((index === 0 ? label : indent) + line)
+    const head = color !== undefined && this.terminal && allowsColor() ? styleText(color, label) : label
+    for (const [index, line] of lines.entries()) this.#write(`${index === 0 ? head : indent}${printable(line)}\n`)
   }
 
   /** On a terminal, says that a list is longer than what is shown. */

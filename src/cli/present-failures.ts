@@ -1,23 +1,31 @@
 import { formatCount } from '../lib/format.ts'
-import { printable } from '../lib/safe-text.ts'
 import type { Performer } from '../operations/operation.ts'
 import { listWarmupFailures, type WarmupFailures } from '../operations/warmup.ts'
-import type { Cell, Output } from './output.ts'
+import { presentList, toCsv, type Column, type ViewFlags } from './list.ts'
+import type { Output } from './output.ts'
 
 /** Failures read per request; the most that the operation returns. */
 const batchSize = 1000
 
+const columns: readonly Column<WarmupFailures['items'][number]>[] = [
+  { name: 'status', value: (item) => item.status },
+  { name: 'attempts', value: (item) => item.attempts, minor: true },
+  { name: 'at', value: (item) => item.at, kind: 'time', minor: true },
+  { name: 'url', value: (item) => item.url, kind: 'url' },
+  { name: 'reason', value: (item) => item.error, kind: 'text' },
+]
+
 /** Lists failures; on a terminal with the most frequent reasons first. */
-export async function presentFailures({ total, reasons, items }: WarmupFailures, output: Output): Promise<void> {
-  if (output.terminal && reasons.length > 0) {
+export async function presentFailures(
+  { total, reasons, items }: WarmupFailures,
+  output: Output,
+  flags: ViewFlags,
+): Promise<void> {
+  if (output.terminal && reasons.length > 0 && !flags.jsonl) {
     output.line('Reasons:')
     for (const reason of reasons) output.line(`  ${formatCount(reason.count)} × ${reason.error}`)
   }
-  await output.table(
-    ['status', 'attempts', 'at', 'url', 'reason'],
-    items.map((item) => [item.status, item.attempts, item.at, item.url, item.error]),
-  )
-  output.more(items.length, total, 'failure', 'Show more with --limit and --offset, or all with --csv.')
+  await presentList({ columns, items, total, noun: 'failure', empty: 'No page failed.' }, output, flags)
 }
 
 /** Writes all failures that match the filter to stdout as CSV. */
@@ -34,11 +42,4 @@ export async function writeFailures(
     const head = offset === 0 ? [['url', 'variant', 'status', 'error', 'attempts', 'at']] : []
     process.stdout.write(await toCsv([...head, ...rows]))
   }
-}
-
-/** Formats rows as CSV (RFC 4180). Formulas are escaped for spreadsheets, control characters for terminals. */
-export async function toCsv(rows: readonly (readonly Cell[])[]): Promise<string> {
-  const { stringify } = await import('csv-stringify/sync')
-  const cells = rows.map((row) => row.map((cell) => (typeof cell === 'string' ? printable(cell) : cell)))
-  return stringify(cells, { escape_formulas: true })
 }

@@ -1,7 +1,9 @@
 import { plural } from '../lib/format.ts'
 import type { Purged } from '../operations/purge.ts'
-import type { PurgeItemValue } from '../operations/purge-log.ts'
-import type { Cell, Output } from './output.ts'
+import type { PurgeItemValue, PurgeStatistics } from '../operations/purge-log.ts'
+import { drawChart } from './chart.ts'
+import { presentList, type Column, type ViewFlags } from './list.ts'
+import type { Output } from './output.ts'
 
 /** Prints how many pages were purged, or would be, and the reverse proxies that purge them too. */
 export async function presentPurged(value: Purged, output: Output, soft: boolean): Promise<void> {
@@ -32,20 +34,46 @@ export function presentDeliveries(proxies: Purged['proxies'] = [], output: Outpu
 export async function presentTimeline(
   { items, total, offset }: { items: readonly PurgeItemValue[]; total: number; offset: number },
   output: Output,
+  flags: ViewFlags,
 ): Promise<void> {
-  await presentPurges(items, output)
+  await presentPurges({ items }, output, flags)
   if (!output.terminal || items.length === total) return
   const position = offset > 0 ? `, before the latest ${offset}` : ', the latest'
   output.line(`${items.length} of ${plural(total, 'purge')}${position}. Show more with --limit and --offset.`)
 }
 
-/** Prints purges as a table. */
-export async function presentPurges(items: readonly PurgeItemValue[], output: Output): Promise<void> {
-  await output.table(['at', 'kind', 'key', 'pages', 'source', 'ms', 'proxies'], items.map(toRow))
+const columns: readonly Column<PurgeItemValue>[] = [
+  { name: 'at', value: (item) => item.createdAt, kind: 'time' },
+  { name: 'kind', value: (item) => item.kind },
+  { name: 'key', value: keyOf, kind: 'url' },
+  { name: 'pages', value: (item) => item.pagesRemoved },
+  { name: 'source', value: (item) => item.source, minor: true },
+  { name: 'ms', value: (item) => item.responseTime, minor: true },
+  { name: 'proxies', value: proxiesOf, kind: 'text', minor: true },
+]
+
+/** Draws the purges of the last hours on a terminal; prints a row for each hour in a pipe. */
+export async function presentHours(hourly: PurgeStatistics['hourly'], output: Output): Promise<void> {
+  output.line()
+  if (!output.terminal)
+    return output.table(
+      ['hour', 'purges'],
+      hourly.map(({ hour, purges, partial }) => [partial ? `${hour} (partial)` : hour, purges]),
+    )
+  if (hourly.every(({ purges }) => purges === 0)) return output.line('No purge in the last 24 hours.')
+  const points = hourly.map(({ hour, purges }) => ({ label: `${hour.slice(11, 16)} UTC`, value: purges }))
+  output.line('Purges by hour:')
+  for (const line of drawChart(points, { width: Math.min(output.columns, 80), height: 6 })) output.line(line)
+  output.line()
 }
 
-function toRow(item: PurgeItemValue): Cell[] {
-  return [item.createdAt, item.kind, keyOf(item), item.pagesRemoved, item.source, item.responseTime, proxiesOf(item)]
+/** Prints purges as a list. */
+export async function presentPurges(
+  list: { items: readonly PurgeItemValue[]; total?: number },
+  output: Output,
+  flags: ViewFlags,
+): Promise<void> {
+  await presentList({ columns, ...list, noun: 'purge', empty: 'No purge is in the log.' }, output, flags)
 }
 
 function keyOf(item: PurgeItemValue): string | null {

@@ -1,12 +1,15 @@
 import * as Flags from '@oclif/core/flags'
 import type { OutputFlags } from '@oclif/core/interfaces'
 import { App } from '../app.ts'
+import type { Config } from '../config/schema.ts'
 import { readChannelUrls } from '../config/channel-urls.ts'
 import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.ts'
 import type { Log } from '../daemon/log.ts'
 import type { Parent } from '../daemon/parent.ts'
 import type { ServeOptions } from '../daemon/serve.ts'
+import { ownUrl, withSingleShop, type SingleShop } from '../config/single-shop.ts'
 import { PagecacheError } from '../errors.ts'
+import { maskUrls } from '../lib/safe-text.ts'
 import { interruptible } from './interrupt.ts'
 
 /** Flags of serve. */
@@ -30,17 +33,28 @@ export const serveFlags = {
     helpValue: '<path>',
     exclusive: ['host'],
   }),
+  'watch-config': Flags.boolean({ summary: 'Read the configuration again whenever its file changes.' }),
+  ttl: Flags.string({
+    summary: 'Time to keep pages for which the shop names none, such as 10m; sets cache.defaultTtl.',
+    helpValue: '<duration>',
+  }),
   port: Flags.integer({ summary: 'Port to listen on; 0 picks a free one.', min: 0, max: 65_535, helpValue: '<port>' }),
 }
 
-type ServeFlags = OutputFlags<typeof serveFlags>
+export type ServeFlags = OutputFlags<typeof serveFlags>
 
-/** The `server.*` values that the flags set. */
-export function toServerValues(flags: ServeFlags): NonNullable<ConfigFlags['values']> {
-  const names = ['host', 'socket', 'processes', 'port'] as const
-  return names.flatMap((name) => {
-    const value = flags[name]
-    return value === undefined ? [] : [{ path: ['server', name] as const, value, flag: name }]
+/** The settings that the flags replace. */
+export function toConfigValues(flags: ServeFlags): NonNullable<ConfigFlags['values']> {
+  const paths = {
+    host: ['server', 'host'],
+    socket: ['server', 'socket'],
+    processes: ['server', 'processes'],
+    port: ['server', 'port'],
+    ttl: ['cache', 'defaultTtl'],
+  } as const
+  return (Object.keys(paths) as (keyof typeof paths)[]).flatMap((flag) => {
+    const value = flags[flag]
+    return value === undefined ? [] : [{ path: paths[flag], value, flag }]
   })
 }
 
@@ -48,6 +62,7 @@ export function toServerValues(flags: ServeFlags): NonNullable<ConfigFlags['valu
 export class DaemonRunner {
   #log: Log | null = null
   #parent: Parent | null = null
+  #shop: SingleShop | null = null
 
   /** Logs a warning. Returns false before the log is open. */
   warn(message: string): boolean {
@@ -56,34 +71,44 @@ export class DaemonRunner {
   }
 
   /** Loads the configuration; a child process takes it from its parent, so that all processes use the same one. */
-  async load(readConfig: () => Promise<LoadedConfig>): Promise<LoadedConfig> {
+  async load({ origin, url = null }: ServeFlags, configFlags: ConfigFlags): Promise<LoadedConfig> {
     const { meetParent } = await import('../daemon/parent.ts')
     this.#parent = await meetParent()
-    return this.#parent === null ? withKeyFiles(await readConfig()) : this.#parent.takeConfig()
+    if (this.#parent !== null) return this.#parent.takeConfig()
+    const named = origin === undefined ? null : readChannelUrls({ origin, url })
+    const loaded = await withKeyFiles(await loadConfig(configFlags))
+    if (named === null) return loaded
+    const listening = await withPort(loaded)
+    const { host, port } = listening.config.server
+    this.#shop = { origin: named.origin, url: named.url ?? ownUrl(host, port) }
+    return this.#withShop(listening)
+  }
+
+  #withShop(loaded: LoadedConfig): LoadedConfig {
+    return this.#shop === null ? loaded : withSingleShop(loaded, this.#shop, { kind: 'flag', name: 'origin' })
   }
 
   /** Runs until SIGINT or SIGTERM. @throws LISTEN_FAILED when the address is in use or not available on this machine */
   async run(app: App, flags: ServeFlags, configFlags: ConfigFlags): Promise<{ success: true; url: string }> {
     const { serve } = await import('../daemon/serve.ts')
-    const { origin, url = null, 'no-workers': noWorkers } = flags
-    const single = origin === undefined ? null : readChannelUrls({ origin, url })
     const options: Omit<ServeOptions, 'stop'> = {
-      single,
-      works: !noWorkers,
+      works: !flags['no-workers'],
+      watchesConfig: flags['watch-config'],
       terminal: process.stderr.isTTY === true,
       parent: this.#parent,
-      reload: () => reloadConfig(configFlags, app.loaded.file),
+      reload: async () => this.#withShop(await reloadConfig(configFlags, app.loaded.file)),
       open: (loaded) => this.#open(loaded),
       onLog: (log) => {
         this.#log = log
       },
       onReady: (listening, channels, log) => {
-        if (channels.length === 0 && single === null)
+        if (channels.length === 0)
           log.warn(
             'No sales channel is configured, so every request gets a 421. Add one to pagecache.yaml or use --origin.',
           )
-        for (const channel of channels) log.info(`${channel.name}: ${channel.url} from ${channel.origin}`)
+        for (const channel of channels) log.info(`${channel.name}: ${channel.url} from ${maskUrls(channel.origin)}`)
         log.info(`pagecache listens on ${listening}`)
+        if (process.stderr.isTTY === true) process.stderr.write(greeting(listening, app.config))
       },
     }
     // Not the app's signal: a reload replaces the app.
@@ -96,6 +121,30 @@ export class DaemonRunner {
     app.ownSignals()
     return app
   }
+}
+
+/** What to do next, for whoever has started the daemon on a terminal. */
+function greeting(listening: string, { auth, server }: Config): string {
+  const rows = [
+    ...(server.socket === null ? [['Admin page', `${listening}/admin`]] : []),
+    ...(auth.mode === 'builtin'
+      ? [['Log in with', 'the client that this makes: pagecache client:create operator']]
+      : []),
+    ['Fill it', 'pagecache warmup:start --wait'],
+    ['Watch it', 'pagecache monitor'],
+    ['Check it', 'pagecache doctor'],
+    ['Stop it', 'Ctrl-C'],
+  ]
+  return `\n${rows.map(([what, how]) => `  ${what!.padEnd(13)}${how}\n`).join('')}\n`
+}
+
+/** Chooses the port where any free one will do: it is part of the URL of a shop that has no other. */
+async function withPort(loaded: LoadedConfig): Promise<LoadedConfig> {
+  const { server } = loaded.config
+  if (server.port !== 0 || server.socket !== null) return loaded
+  const { freePort } = await import('../daemon/listen.ts')
+  const port = await freePort(server.host)
+  return { ...loaded, config: { ...loaded.config, server: { ...server, port } } }
 }
 
 /** @throws CONFIG_INVALID */

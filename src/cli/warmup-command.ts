@@ -2,33 +2,67 @@ import * as Args from '@oclif/core/args'
 import { PagecacheError } from '../errors.ts'
 import { formatCount, formatDuration } from '../lib/format.ts'
 import type { Operation, Performer, Schema } from '../operations/operation.ts'
-import { readWarmupProgress, type WarmupProgressRecord } from '../operations/warmup.ts'
+import { listWarmups, type WarmupProgressRecord } from '../operations/warmup.ts'
 import { BaseCommand } from './base-command.ts'
 import { exitCodes } from './exit-codes.ts'
+import { findNamed, warmupKind } from './find.ts'
 import { Output, type Cell } from './output.ts'
 
-export const warmupArgs = { id: Args.string({ description: 'Warmup ID; default: the latest.' }) }
+export const warmupArgs = {
+  id: Args.string({ description: 'ID of the warmup, or its beginning; default: the latest.' }),
+}
 
+/** Argument of the commands that change the state of a warmup. */
+export const stateArgs = {
+  id: Args.string({ description: 'ID of the warmup, or its beginning; default: the only one that this applies to.' }),
+}
+
+type Status = WarmupProgressRecord['status']
 type StateChange = Operation<Schema, { success: true; progress: WarmupProgressRecord }>
 
 /** Base of the commands that change the state of a warmup. */
 export abstract class WarmupStateCommand extends BaseCommand {
   static override exitCodes: readonly number[] = exitCodes.withTarget
 
-  protected async changeState(operation: StateChange, id: string | undefined) {
-    const value = await this.performing(async ({ performer }) =>
-      performer.perform(operation, { progressId: id ?? (await latestId(performer)) }),
-    )
+  /** @param from the states in which a warmup can be changed */
+  protected async changeState(operation: StateChange, id: string | undefined, from: readonly Status[]) {
+    const value = await this.performing(async ({ performer }) => {
+      const progressId =
+        id === undefined ? await onlyOneIn(performer, from) : (await findNamed(performer, warmupKind, id)).id
+      return performer.perform(operation, { progressId })
+    })
     if (!this.jsonEnabled()) presentProgress(value.progress, new Output())
     return value
   }
 }
 
-/** @throws NOT_FOUND if there has been no warmup */
-async function latestId(performer: Performer): Promise<string> {
-  const { progress } = await performer.perform(readWarmupProgress, {})
-  if (progress === null) throw noWarmup(undefined)
-  return progress.id
+/** The latest warmups that are looked through. */
+const recent = 100
+
+/** The id of the only warmup in one of these states. @throws NOT_FOUND without one, INVALID_INPUT where there are several */
+async function onlyOneIn(performer: Performer, states: readonly Status[]): Promise<string> {
+  const { items } = await performer.perform(listWarmups, { limit: recent, offset: 0 })
+  if (items.length === 0) throw noWarmup(undefined)
+  const [only, ...others] = items.filter(({ status }) => states.includes(status))
+  if (only === undefined)
+    throw new PagecacheError('WRONG_STATE', `No warmup is ${states.join(' or ')}. The latest is ${items[0]!.status}.`, {
+      hint: 'List them with: pagecache warmup:list',
+    })
+  if (others.length === 0) return only.id
+  const ids = [only, ...others].map(({ id, status }) => `${id} (${status})`)
+  throw new PagecacheError('INVALID_INPUT', `Several warmups are ${states.join(' or ')}: ${ids.join(', ')}`, {
+    hint: 'Name one of them.',
+  })
+}
+
+/** A paused warmup is easily forgotten, and another one fetches the same pages again. @throws WRONG_STATE if a warmup is paused */
+export async function assertNonePaused(performer: Performer): Promise<void> {
+  const { items } = await performer.perform(listWarmups, { limit: recent, offset: 0 })
+  const paused = items.find(({ status }) => status === 'paused')
+  if (paused === undefined) return
+  throw new PagecacheError('WRONG_STATE', `The warmup ${paused.id} is paused at ${paused.percentage.toFixed(2)} %.`, {
+    hint: 'Continue it with pagecache warmup:resume, end it with pagecache warmup:cancel, or start another one with --new.',
+  })
 }
 
 export function noWarmup(id: string | undefined): PagecacheError {

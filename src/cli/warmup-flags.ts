@@ -1,14 +1,28 @@
 import * as Flags from '@oclif/core/flags'
+import * as Args from '@oclif/core/args'
+import { pageTypes } from '../pages/page.ts'
 import { noTuiFlag } from './flags.ts'
+
+/** Arguments of warmup:start. */
+export const startArgs = {
+  urls: Args.string({ description: 'URLs or paths to fetch instead of those in the sitemaps.', multiple: true }),
+}
 
 /** Flags of warmup:start. */
 export const warmupFlags = {
   'sales-channel': Flags.string({ summary: 'Only this sales channel.', helpValue: '<id>' }),
+  type: Flags.option({
+    options: [...pageTypes, 'unknown'] as const,
+    summary: 'Only pages of this type, according to the cache and the path rules; can be repeated.',
+    multiple: true,
+    helpValue: '<type>',
+  })(),
   'batch-size': Flags.integer({ summary: 'URLs per batch, 1 to 1000.', default: 50, helpValue: '<n>' }),
   watch: Flags.boolean({ summary: 'Wait and show progress in the terminal UI; without a terminal, same as --wait.' }),
   'no-tui': noTuiFlag,
   wait: Flags.boolean({ summary: 'Wait for the end; exit with 1 if a page failed.' }),
   'allow-failures': Flags.boolean({ summary: 'Exit with 0 even if pages failed.' }),
+  new: Flags.boolean({ summary: 'Start another warmup beside a paused one.' }),
   force: Flags.boolean({ summary: 'Fetch fresh pages again too.' }),
   'dry-run': Flags.boolean({ summary: 'List what would be fetched; fetch only sitemaps.' }),
 }

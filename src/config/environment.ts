@@ -5,9 +5,9 @@ export function processVariables(): Variables {
   return process.env
 }
 
-/** False with NO_COLOR (https://no-color.org) and TERM=dumb. */
+/** False with NO_COLOR (https://no-color.org), TERM=dumb and after `forbidColor`. */
 export function allowsColor(variables: Variables = processVariables()): boolean {
-  return !variables['NO_COLOR'] && variables['TERM'] !== 'dumb'
+  return !variables['NO_COLOR'] && variables['FORCE_COLOR'] !== '0' && variables['TERM'] !== 'dumb'
 }
 
 /** True in a build pipeline, where output must not be animated or interactive. */

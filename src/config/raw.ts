@@ -8,11 +8,14 @@ export type Source =
   | { kind: 'file'; file: string; line: number }
   | { kind: 'variable'; name: string }
   | { kind: 'flag'; name: string }
+  /** Taken from the running daemon. */
+  | { kind: 'daemon' }
 
 export function writeSource(source: Source): string {
   if (source.kind === 'file') return `${source.file}:${source.line}`
   if (source.kind === 'variable') return source.name
-  return source.kind === 'flag' ? `--${source.name}` : 'default'
+  if (source.kind === 'flag') return `--${source.name}`
+  return source.kind === 'daemon' ? 'the running daemon' : 'default'
 }
 
 /** Formats a path for messages and `config:show`: `salesChannels[0].url`. */

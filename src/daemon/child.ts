@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Socket } from 'node:net'
+import type { PlainConfig } from '../config/plain.ts'
 import type { Counted } from '../lib/shared-counts.ts'
 import type { MetricValues } from '../http/api/metrics.ts'
 import type { FromChild, FromParent } from './processes.ts'
@@ -9,6 +10,8 @@ export type Role = 'serves' | 'works'
 
 /** Milliseconds to wait for the metrics of a process. */
 const metricsTimeout = 2000
+/** Milliseconds to wait until a process uses a new configuration. */
+const reloadTimeout = 30_000
 /** Messages with counts that may be pending for a process that does not read. Further ones are dropped: they are best-effort. */
 const maxUnread = 64
 
@@ -106,23 +109,42 @@ export class Child {
   }
 
   /** Collects the metrics of the process; null if it does not answer in time or ends. */
-  measure(): Promise<MetricValues | null> {
+  async measure(): Promise<MetricValues | null> {
     const id = (lastMeasurement += 1)
+    const values = await this.#ask({ kind: 'measure', id }, metricsTimeout, (message) =>
+      message.kind === 'values' && message.id === id ? message : null,
+    )
+    return values?.values ?? null
+  }
+
+  /** Gives the process a new configuration. Returns why it kept the previous one; null if it did not. */
+  async reload(config: PlainConfig): Promise<string | null> {
+    // A process that is still starting uses it before it is ready.
+    if (!this.#ready) return (this.send({ kind: 'reload', config }), null)
+    const answer = await this.#ask({ kind: 'reload', config }, reloadTimeout, (message) =>
+      message.kind === 'reloaded' ? message : null,
+    )
+    return answer?.error ?? null
+  }
+
+  /** Sends a message and waits for its answer; null if it does not come in time or the process ends. */
+  #ask<T>(message: FromParent, timeout: number, pick: (answer: FromChild) => T | null): Promise<T | null> {
     return new Promise((resolve) => {
-      const end = (values: MetricValues | null) => {
+      const end = (answer: T | null) => {
         clearTimeout(timer)
         this.#worker.off('message', listener)
         this.#worker.off('exit', onExit)
-        resolve(values)
+        resolve(answer)
       }
       const onExit = () => end(null)
-      const listener = (message: FromChild) => {
-        if (message.kind === 'values' && message.id === id) end(message.values)
+      const listener = (received: FromChild) => {
+        const answer = pick(received)
+        if (answer !== null) end(answer)
       }
-      const timer = setTimeout(end, metricsTimeout, null)
+      const timer = setTimeout(end, timeout, null)
       this.#worker.on('message', listener)
       this.#worker.once('exit', onExit)
-      this.send({ kind: 'measure', id })
+      this.send(message)
     })
   }
 }

@@ -2,25 +2,23 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
 import { Failures } from '../auth/failures.ts'
 import type { SharedCounts } from '../lib/shared-counts.ts'
-import type { ChannelOptions } from '../cache/channel.ts'
 import { createStageCounts } from '../stages/counts.ts'
 import { createFront, type Front } from '../http/front/front.ts'
 import type { FrontOptions } from '../http/front/front-options.ts'
 import { ActiveRequests } from './active-requests.ts'
 import type { ConnectionReceiver } from './connection-receiver.ts'
-import { describeAddress, freePort, listenAt, stopListening, type ListenAddress } from './listen.ts'
+import { freePort, listenAt, stopListening, type ListenAddress } from './listen.ts'
 import type { Log } from './log.ts'
 import { openMetrics, type Metrics, type MetricValues } from '../http/api/metrics.ts'
 import { openSite, type Site, type SiteOptions } from './site.ts'
 import { Traffic } from '../http/front/traffic.ts'
 
 export interface DaemonOptions {
-  /** The public address, also used in the URL of the single channel of `serve --origin`. Port 0: any free port. */
+  /** The public address. Port 0: any free port. */
   host: string
   port: number
   /** The socket to listen on instead; null: `host` and `port`. */
   address: Exclude<ListenAddress, { kind: 'tcp' }> | null
-  single: SiteOptions['single']
   log: Log
   /** Collects the metrics of all processes of the daemon; null in a single process. */
   gather: (() => Promise<MetricValues[]>) | null
@@ -31,9 +29,8 @@ export interface DaemonOptions {
 }
 
 export interface Daemon {
-  /** The address that it listens on, for people. */
-  url: string
-  channels(): readonly ChannelOptions[]
+  /** What it listens on. */
+  address: ListenAddress
   /** The metrics of this process. */
   metricValues(): Promise<MetricValues>
   /**
@@ -86,8 +83,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   else receiver.open(front.server)
   ready = true
   return {
-    url: describeAddress(address),
-    channels: () => site.channels,
+    address,
     metricValues: async () => (await metrics()).values(),
     replaceApp: async (next) => {
       const [previous, previousRequests] = [site, active]
@@ -106,7 +102,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
 }
 
 function toSiteOptions(
-  { host, single, shared, gather, log }: DaemonOptions,
+  { host, shared, gather, log }: DaemonOptions,
   {
     address,
     metrics,
@@ -116,7 +112,6 @@ function toSiteOptions(
   return {
     ...site,
     host,
-    single,
     shared,
     trustsNameless: address.kind === 'unix',
     failures: new Failures(() => performance.now(), shared),

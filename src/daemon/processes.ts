@@ -40,6 +40,8 @@ export type FromChild =
   | { kind: 'hello' }
   | { kind: 'ready' }
   | { kind: 'pong'; lastConnection: number }
+  /** Answers `reload`: why the previous configuration stays in use; null if it does not. */
+  | { kind: 'reloaded'; error: string | null }
   /** A connection has arrived and will be served. */
   | { kind: 'accepted'; id: number }
   | { kind: 'counted'; counted: Counted }

@@ -4,7 +4,7 @@ import { PagecacheError } from '../errors.ts'
 import type { Parent } from './parent.ts'
 import { ServeProcess, type ProcessOptions } from './serve-process.ts'
 
-interface ChildOptions extends Pick<ProcessOptions, 'single' | 'log'> {
+interface ChildOptions extends Pick<ProcessOptions, 'log'> {
   open(loaded: LoadedConfig): App
 }
 
@@ -20,14 +20,13 @@ export async function serveAsChild(app: App, parent: Parent, options: ChildOptio
       port,
       address,
       log,
-      single: options.single,
       gather: () => parent.gather(),
       receiver: parent.receiver,
       shared: parent.shared,
       reopen: () => Promise.resolve(options.open(parent.takeConfig())),
     })
     parent.on((message) => {
-      if (message.kind === 'reload') void running.reload()
+      if (message.kind === 'reload') void reload(parent, running)
       if (message.kind === 'measure') void sendMetrics(parent, running, message.id)
     })
     // A reload arrived during the start: do not serve anyone with the old configuration.
@@ -44,6 +43,11 @@ export async function serveAsChild(app: App, parent: Parent, options: ChildOptio
   } finally {
     parent.disconnect()
   }
+}
+
+async function reload(parent: Parent, running: ServeProcess): Promise<void> {
+  const { error } = await running.reload()
+  parent.send({ kind: 'reloaded', error })
 }
 
 async function sendMetrics(parent: Parent, running: ServeProcess, id: number): Promise<void> {

@@ -4,6 +4,7 @@ import { createStageCounts } from '../stages/counts.ts'
 import { startDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
 import { openMetrics, type Metrics, type MetricValues } from '../http/api/metrics.ts'
 import { watchRecords } from './records-watch.ts'
+import { notReloaded, type Reloaded } from './reloaded.ts'
 import { Traffic } from '../http/front/traffic.ts'
 
 export interface ProcessOptions extends DaemonOptions {
@@ -21,7 +22,7 @@ export class ServeProcess {
   readonly #daemon: Daemon | null
   #app: App
   #workers: Workers | null
-  #reloading: Promise<void> = Promise.resolve()
+  #reloading: Promise<unknown> = Promise.resolve()
   #stopping = false
   readonly #unwatch: () => void
   /** The metrics of a process that answers no requests. */
@@ -60,13 +61,14 @@ export class ServeProcess {
   }
 
   /** Loads the current configuration; an invalid one changes nothing. Reloads run one at a time, and not while stopping. */
-  reload(): Promise<void> {
-    if (this.#stopping) return Promise.resolve()
-    this.#reloading = this.#reloading.then(() => this.#reload())
-    return this.#reloading
+  async reload(): Promise<Reloaded> {
+    if (this.#stopping) return notReloaded('the daemon is stopping')
+    const reloaded = this.#reloading.then(() => this.#reload())
+    this.#reloading = reloaded
+    return reloaded
   }
 
-  async #reload(): Promise<void> {
+  async #reload(): Promise<Reloaded> {
     const { log, reopen } = this.#options
     let next: App | null = null
     try {
@@ -85,11 +87,12 @@ export class ServeProcess {
       this.#retiring.add(retiring)
       log.info('The configuration was reloaded.')
       if (needsRestart(previous, next)) log.warn('Changes to server and log take effect at the next start.')
+      return { loaded: next.loaded, error: null }
     } catch (error) {
       await next?.close()
-      log.warn(
-        `The configuration was not reloaded; the previous one stays in use: ${error instanceof Error ? error.message : String(error)}`,
-      )
+      const { message } = error as Error
+      log.warn(`The configuration was not reloaded; the previous one stays in use: ${message}`)
+      return notReloaded(message)
     }
   }
 

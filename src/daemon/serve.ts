@@ -3,11 +3,14 @@ import { inheritedSockets } from '../config/environment.ts'
 import { assertStateDirectory } from '../config/project-directory.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { ChannelOptions } from '../cache/channel.ts'
+import { DaemonFile } from './daemon-file.ts'
 import { Hangup } from './hangup.ts'
 import { describeAddress, inheritedAddress, removeStale, type ListenAddress } from './listen.ts'
 import { openLog, type Log } from './log.ts'
 import type { Parent } from './parent.ts'
 import { ServeProcess, type ProcessOptions } from './serve-process.ts'
+import type { Reloaded } from './reloaded.ts'
+import { watchConfig } from './watch-config.ts'
 
 export interface ServeOptions {
   /** The parent process; null if this process is the daemon itself. */
@@ -16,10 +19,11 @@ export interface ServeOptions {
   reload(): Promise<LoadedConfig>
   /** Opens an app with a reloaded configuration. */
   open(loaded: LoadedConfig): App
-  single: ProcessOptions['single']
+  /** Whether to read the configuration again whenever its file changes. */
+  watchesConfig: boolean
   /** Whether the daemon consumes the queue itself. */
   works: boolean
-  /** Whether the daemon runs on a terminal: it then logs text, and closing the terminal ends it. */
+  /** Whether the daemon runs on a terminal: it then logs text. */
   terminal: boolean
   /** Stops the daemon. */
   stop: AbortSignal
@@ -34,7 +38,7 @@ export interface ServeOptions {
  * @throws LISTEN_FAILED when the address is in use or not permitted
  */
 export async function serve(app: App, options: ServeOptions): Promise<{ url: string }> {
-  const hangup = new Hangup(options.terminal)
+  const hangup = new Hangup()
   const { parent } = options
   const { server } = app.config
   const logging = parent?.task.logging ?? app.config.log
@@ -82,12 +86,13 @@ async function serveAlone(
     serves: true,
     reopen: async () => options.open(await options.reload()),
   })
-  const daemon = running.daemon!
-  options.onReady(daemon.url, daemon.channels(), log)
-  hangup.onReload(() => running.reload())
+  const { address: listening } = running.daemon!
+  const release = steer(app, listening, () => running.reload(), { options, log, hangup })
+  options.onReady(describeAddress(listening), app.config.salesChannels, log)
   await aborted(options.stop)
   await running.stop()
-  return { url: daemon.url }
+  release()
+  return { url: describeAddress(listening) }
 }
 
 async function serveMany(
@@ -111,18 +116,48 @@ async function serveMany(
     reload: () => options.reload(),
     onReady: (port) => {
       if (listening.kind === 'tcp') listening = { ...listening, port }
-      options.onReady(describeAddress(listening), app.config.salesChannels, log)
     },
   })
-  hangup.onReload(() => supervised.reload())
+  const release = steer(app, listening, () => supervised.reload(), { options, log, hangup })
+  options.onReady(describeAddress(listening), app.config.salesChannels, log)
   await supervised.ended
+  release()
   return { url: describeAddress(listening) }
 }
 
 async function serveChild(app: App, parent: Parent, options: ServeOptions, log: Log): Promise<{ url: string }> {
   const { serveAsChild } = await import('./serve-child.ts')
-  await serveAsChild(app, parent, { single: options.single, open: (loaded) => options.open(loaded), log })
+  await serveAsChild(app, parent, { open: (loaded) => options.open(loaded), log })
   return { url: '' }
+}
+
+/**
+ * Describes the running daemon for the other commands of its project, and reloads it on SIGHUP and, if asked to, when its file changes.
+ *
+ * @returns ends all of that
+ */
+function steer(
+  { loaded }: App,
+  listening: ListenAddress,
+  reload: () => Promise<Reloaded>,
+  { options, log, hangup }: { options: ServeOptions; log: Log; hangup: Hangup },
+): () => void {
+  const where = { url: describeAddress(listening), port: listening.kind === 'tcp' ? listening.port : null }
+  const file = new DaemonFile(loaded, where, (error) =>
+    log.warn(`Could not describe this daemon for other commands: ${(error as Error).message}`),
+  )
+  const reloadAndDescribe = async () => {
+    const reloaded = await reload()
+    file.reloaded(reloaded.loaded, reloaded.error)
+  }
+  hangup.onReload(reloadAndDescribe)
+  const unwatch = options.watchesConfig
+    ? watchConfig(loaded.places.configFile, () => void reloadAndDescribe())
+    : () => {}
+  return () => {
+    unwatch()
+    file.close()
+  }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

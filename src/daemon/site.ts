@@ -2,12 +2,11 @@ import type { App } from '../app.ts'
 import type { Failures } from '../auth/failures.ts'
 import type { SharedCounts } from '../lib/shared-counts.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
-import type { ChannelOptions } from '../cache/channel.ts'
 import type { Target } from '../purge/invalidation.ts'
 import type { StageCounts } from '../stages/counts.ts'
 import type { FrontOptions } from '../http/front/front-options.ts'
 import { isIn, networks } from '../lib/networks.ts'
-import { knownHosts, ownHosts, ownUrl } from '../cache/own-hosts.ts'
+import { knownHosts } from '../cache/own-hosts.ts'
 import { createApi } from '../http/api/app.ts'
 import type { ApiOptions } from '../http/api/options.ts'
 import { PurgeMethods, type PurgeMethodsOptions } from '../http/purge/methods.ts'
@@ -19,8 +18,6 @@ export interface SiteOptions extends Pick<ApiOptions, 'isReady' | 'metrics' | 'o
   /** The public address of the daemon. */
   host: string
   port: number
-  /** The shop of `serve --origin`, with its public URL (null: the daemon's own); null: the configured channels. */
-  single: { origin: string; url: string | null } | null
   /** Whether to trust peers without an address: those on a Unix socket, which its file mode protects. */
   trustsNameless: boolean
   counts: StageCounts
@@ -33,22 +30,17 @@ export interface SiteOptions extends Pick<ApiOptions, 'isReady' | 'metrics' | 'o
 /** The parts that answer requests, built from one configuration. */
 export interface Site {
   app: App
-  channels: readonly ChannelOptions[]
   memory: MemoryTier
   front: Pick<FrontOptions, 'cache' | 'purges' | 'answerOwn' | 'stages' | 'isTrusted'>
 }
-
-/** The id of the single channel of `serve --origin`: constant, so that its pages are found again. */
-const singleChannel = '00000000-0000-7000-8000-000000000001'
 
 /** Builds a site. Serves pages even where the signing key or the records cannot be opened; the errors are logged. */
 export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const { config } = app
   const { host, onError } = options
-  const { channels, aliases, ownHosts } = channelsOf(app, options)
-  const { cache, memory } = await app.storefrontCache({ channels, aliases, ownHosts })
+  const { cache, memory } = await app.storefrontCache({ host, port: options.port, processes: config.server.processes })
   const isTrusted = trustOf(app, options)
-  const tracker = await app.tracker(channels)
+  const tracker = await app.tracker()
   const { channels: known } = cache.classifying
   const customerTokens = await app.customerTokens()
   const stages = stageEndpoints({
@@ -80,20 +72,7 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const purges = purgeMethods(app, { ...cache.classifying, isTrusted }, onError)
   // Completes the purges that a killed process had begun, before the first visitor arrives.
   await app.purges().catch((error: unknown) => onError('Could not open the purge log, so purges are refused', error))
-  return { app, channels, memory, front: { cache, purges, answerOwn, stages, isTrusted } }
-}
-
-/** The served channels, the daemon's own hosts, and the aliases under which the single channel is reached. */
-function channelsOf({ config }: App, { host, port, single }: SiteOptions) {
-  const own = ownHosts(host, port)
-  if (single === null) return { channels: config.salesChannels, aliases: new Map<string, string>(), ownHosts: own }
-  const url = ownUrl(host, port)
-  const ownHost = new URL(url).host
-  return {
-    channels: [{ id: singleChannel, name: 'Storefront', url: single.url ?? url, origin: single.origin }],
-    aliases: new Map([...own].map((name) => [name, ownHost])),
-    ownHosts: own,
-  }
+  return { app, memory, front: { cache, purges, answerOwn, stages, isTrusted } }
 }
 
 function trustOf({ config }: App, { trustsNameless }: SiteOptions): FrontOptions['isTrusted'] {

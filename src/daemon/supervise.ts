@@ -10,6 +10,7 @@ import { GatheredMetrics } from './gathered-metrics.ts'
 import type { ListenAddress } from './listen.ts'
 import type { Log } from './log.ts'
 import type { FromChild, Task } from './processes.ts'
+import { notReloaded, type Reloaded } from './reloaded.ts'
 
 export interface SuperviseOptions {
   /** Number of processes that answer requests. */
@@ -55,7 +56,9 @@ const parentGone = fileURLToPath(new URL('../../bin/parent-gone.cjs', import.met
  *
  * @throws LISTEN_FAILED, or the error for which a process could not start
  */
-export async function supervise(options: SuperviseOptions): Promise<{ reload(): Promise<void>; ended: Promise<void> }> {
+export async function supervise(
+  options: SuperviseOptions,
+): Promise<{ reload(): Promise<Reloaded>; ended: Promise<void> }> {
   const { stop } = options
   const supervisor = new Supervisor(options, await Acceptor.open(options.address))
   const stopped = new Promise<void>((resolve) => {
@@ -82,7 +85,7 @@ class Supervisor {
   readonly #watch: NodeJS.Timeout
   /** The last valid configuration. */
   #config: PlainConfig
-  #reloading: Promise<void> = Promise.resolve()
+  #reloading: Promise<unknown> = Promise.resolve()
   /** `stopping`: not ready, but visitors still arrive and are served; `ending`: no more visitors arrive. */
   #phase: 'running' | 'stopping' | 'ending' = 'running'
   #ended: Promise<void> | null = null
@@ -197,24 +200,25 @@ class Supervisor {
   }
 
   /** Reloads run one at a time, so that the configuration read last is applied last. */
-  reload(): Promise<void> {
-    this.#reloading = this.#reloading.then(() => this.#reload())
-    return this.#reloading
+  reload(): Promise<Reloaded> {
+    const reloaded = this.#reloading.then(() => this.#reload())
+    this.#reloading = reloaded
+    return reloaded
   }
 
-  async #reload(): Promise<void> {
-    if (this.#phase !== 'running') return
+  async #reload(): Promise<Reloaded> {
+    if (this.#phase !== 'running') return notReloaded('the daemon is stopping')
     const { log, reload } = this.#options
     try {
-      this.#config = toPlain(await reload())
+      const loaded = await reload()
+      this.#config = toPlain(loaded)
+      const errors = await Promise.all([...this.#children].map((child) => child.reload(this.#config)))
+      return { loaded, error: errors.find((error) => error !== null) ?? null }
     } catch (error) {
-      log.warn(
-        `The configuration was not reloaded; the previous one stays in use: ${error instanceof Error ? error.message : String(error)}`,
-      )
-      return
+      const { message } = error as Error
+      log.warn(`The configuration was not reloaded; the previous one stays in use: ${message}`)
+      return notReloaded(message)
     }
-    // A process that is still starting gets it with `begin`.
-    for (const child of this.#children) child.send({ kind: 'reload', config: this.#config })
   }
 
   async #gather(requester: Child, id: number): Promise<void> {

@@ -219,6 +219,10 @@ Shop and cache keep running until Ctrl-C. Things to try:
   run any command against the cache from another terminal:
     ${program} cache:list --type listings --project-dir ${directory}
     ${program} vendor:cache:clear --type products --project-dir ${directory}
+  watch it in the terminal:
+    ${program} monitor --project-dir ${directory}
+  see its operators' page at ${url}/admin; this makes a client to log in with:
+    ${program} client:create operator --project-dir ${directory}
 `)
   if (signal.aborted) return
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
@@ -229,9 +233,11 @@ function nextSteps(program: string): string {
     ['init', 'write a commented pagecache.yaml for your own shop'],
     ['serve --origin <URL>', 'run the cache in front of it without configuration'],
     ['warmup:start --wait', "fill it from the shop's sitemap"],
-    ['demo --keep', 'keep this demo running to experiment with'],
+    ['demo --keep --port 8080', 'keep this demo running to experiment with'],
+    ['monitor', 'watch cache, warmup, purges and queue in the terminal'],
+    ['client:create operator', "make a client to log in with on the daemon's page, /admin"],
     ['--help', 'list every command'],
-  ].map(([command = '', purpose]) => `  ${program} ${command.padEnd(24)}${purpose}\n`)
+  ].map(([command = '', purpose]) => `  ${program} ${command.padEnd(26)}${purpose}\n`)
   return `\nThat was the demo: shop, cache, warmup, statistics, popup stages, clear. Next steps:\n${steps.join('')}README.md explains all of them.\n`
 }
 

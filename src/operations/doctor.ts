@@ -6,6 +6,7 @@ import { checkCustomerToken } from './doctor/customer-token-check.ts'
 import { checkChannels, checkPort } from './doctor/network-checks.ts'
 import {
   checkConfiguration,
+  checkDaemon,
   checkNode,
   checkOpenFiles,
   checkTlsTerminator,
@@ -21,6 +22,7 @@ import { defineOperation } from './operation.ts'
 const checks: readonly Check[] = [
   checkNode,
   checkConfiguration,
+  checkDaemon,
   checkVariables,
   checkDirectories,
   checkDisk,

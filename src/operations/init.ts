@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import * as z from 'zod/mini'
 import { readChannelUrls } from '../config/channel-urls.ts'
 import { configTemplate, defaultPort } from '../config/template.ts'
+import { findDaemon, type RunningDaemon } from '../config/running-daemon.ts'
 import { PagecacheError } from '../errors.ts'
 import { maskUrls } from '../lib/safe-text.ts'
 import { portOf } from '../lib/url.ts'
@@ -22,6 +23,7 @@ export const initProject = defineOperation({
     salesChannel: z.nullable(z.object({ url: z.string(), origin: z.string() })),
     port: described(z.nullable(z.int()), 'server.port in the file; null: default'),
     portNote: described(z.nullable(z.string()), 'reason for the port; null without a sales channel'),
+    next: described(z.string(), 'what to do next'),
   }),
   async run({ app }, input) {
     const file = app.loaded.places.configFile
@@ -41,9 +43,19 @@ export const initProject = defineOperation({
       salesChannel: salesChannel && { ...salesChannel, origin: maskUrls(salesChannel.origin) },
       port,
       portNote,
+      next: nextStep(salesChannel !== null, findDaemon(app.loaded.places.dataDir)),
     }
   },
 })
+
+function nextStep(hasChannel: boolean, daemon: RunningDaemon | null): string {
+  if (!hasChannel) return 'Next: add your shop to it, then run pagecache doctor.'
+  if (daemon === null) return 'Next: run pagecache doctor, then pagecache serve.'
+  const { pid } = daemon.process
+  return daemon.shop === null
+    ? `Next: the daemon (process ${pid}) still runs with the previous configuration. Run pagecache config:reload.`
+    : `Next: the daemon (process ${pid}) still serves ${daemon.shop.url} for serve --origin. Stop it, then run pagecache serve.`
+}
 
 /** Validates both URLs; null if none is given. @throws INVALID_INPUT */
 function toChannel(origin: string | undefined, url: string | undefined) {

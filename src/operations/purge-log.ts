@@ -84,6 +84,8 @@ export const purgeStatistics = defineOperation({
   },
 })
 
+export type PurgeStatistics = z.output<typeof purgeStatistics.output>
+
 export const recentPurges = defineOperation({
   name: 'purgeLog.recent',
   summary: 'Lists purges, newest first',

@@ -1,6 +1,6 @@
 import { PagecacheError } from '../errors.ts'
 import type { PageStore } from '../pages/page-store.ts'
-import type { ProcessIdentity } from '../queue/process-identity.ts'
+import type { ProcessIdentity } from '../lib/process-identity.ts'
 import type { NewMessage, Queue } from '../queue/queue.ts'
 import type { Records } from '../records/open.ts'
 import type { Invalidation } from './invalidation.ts'

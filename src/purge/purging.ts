@@ -1,6 +1,6 @@
 import { PagecacheError } from '../errors.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
-import { hasEnded, isSame } from '../queue/process-identity.ts'
+import { hasEnded, isSame } from '../lib/process-identity.ts'
 import type { DeliverySetup } from './deliver/open-delivery.ts'
 import { toPlan, type PurgeOwner, type PurgingOptions } from './intent.ts'
 import { carryOut } from './invalidate.ts'

@@ -1,7 +1,7 @@
 import type { Timing } from '../lib/timing.ts'
 import { isUnavailable } from '../records/errors.ts'
 import type { ConsumeEvent } from './consume-event.ts'
-import { hasEnded, thisProcess } from './process-identity.ts'
+import { hasEnded, thisProcess } from '../lib/process-identity.ts'
 import type { Membership } from './queue.ts'
 import { SilenceDetector } from './silence.ts'
 

@@ -5,7 +5,7 @@ import type { Records } from '../records/open.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 import { Completions } from './completions.ts'
 import { findNext, findNextOfGroup } from './find-next.ts'
-import type { ProcessIdentity } from './process-identity.ts'
+import type { ProcessIdentity } from '../lib/process-identity.ts'
 import type { Membership, Message, NewWorker, Transport, WorkerPresence } from './queue.ts'
 import { assertHeld, leaseLost, moveToFailed, putBack, putBackAfterCrash, putBackAll, removeIfHeld } from './settle.ts'
 

@@ -1,5 +1,5 @@
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
-import type { ProcessIdentity } from './process-identity.ts'
+import type { ProcessIdentity } from '../lib/process-identity.ts'
 
 /** A list of messages that workers take from. */
 export type Transport = 'async' | 'scheduler'

@@ -2,7 +2,7 @@ import type { Records } from '../records/open.ts'
 import { dispatch } from './dispatch.ts'
 import { listFailed, readFailed, removeFailed, retryFailed } from './failed.ts'
 import { joinRecords } from './membership.ts'
-import { thisProcess } from './process-identity.ts'
+import { thisProcess } from '../lib/process-identity.ts'
 import type { Queue } from './queue.ts'
 import { readStatistics } from './statistics.ts'
 

@@ -1,6 +1,6 @@
 import type { QueueMessageRow, QueueWorkerRow } from '../records/queue-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
-import { hasEnded, thisProcess, type ProcessIdentity } from './process-identity.ts'
+import { hasEnded, thisProcess, type ProcessIdentity } from '../lib/process-identity.ts'
 import { transports, type QueueStatistics, type TransportStatistics, type WorkerStatistics } from './queue.ts'
 
 /**

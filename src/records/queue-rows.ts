@@ -39,7 +39,7 @@ export interface QueueMessageRow {
 export interface QueueWorkerRow {
   id: string
   host: string
-  /** These four columns identify a process permanently (src/queue/process-identity.ts). Null without /proc. */
+  /** These four columns identify a process permanently (src/lib/process-identity.ts). Null without /proc. */
   boot_id: string | null
   pid_namespace: string | null
   pid: number

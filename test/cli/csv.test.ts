@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { toCsv } from '../../src/cli/present-failures.ts'
+import { toCsv } from '../../src/cli/list.ts'
 
 it('cells are quoted where they have to be; formulas are text, control characters escaped, nothing is empty', async () => {
   expect(

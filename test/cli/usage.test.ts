@@ -5,14 +5,9 @@ import { tempDir } from '../helpers/temp-dir.ts'
 describe('wrong usage', () => {
   it.each([
     [['cache:stat'], 'Unknown command: cache:stat.', 'Did you mean cache:stats?'],
-    [['cache', 'stats'], 'Unknown command: cache stats.', 'Did you mean cache:stats?'],
-    [
-      ['vendor:cache', 'clear', '--dry-run'],
-      'Unknown command: vendor cache clear.',
-      'Did you mean vendor:cache:clear?',
-    ],
-    [['vendor', 'cache', 'clear'], 'Unknown command: vendor cache clear.', 'Did you mean vendor:cache:clear?'],
-    [['cache', 'inspect', 'http://a/'], 'Unknown command: cache inspect.', 'Did you mean cache:inspect?'],
+    [['cache', 'nonsense'], 'Unknown command: cache:nonsense.', ''],
+    [['cache:warm'], 'Unknown command: cache:warm.', 'Did you mean warmup:start?'],
+    [['cache:nonsense'], 'Unknown command: cache:nonsense.', 'pagecache --help lists all commands.'],
     [['cash'], 'Unknown command: cash.', 'Did you mean cache?'],
     [['xyzzy-plugh'], 'Unknown command: xyzzy-plugh.', 'pagecache --help lists all commands.'],
     [['cache:stats', '--jsn'], 'Unknown flag: --jsn.', 'Did you mean --json?'],

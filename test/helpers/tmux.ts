@@ -17,6 +17,8 @@ export interface Terminal {
   see(text: string | RegExp): Promise<string>
   keys(...keys: string[]): Promise<void>
   resize(columns: number, rows: number): Promise<void>
+  /** Closes the terminal, as a person closes its window. */
+  close(): Promise<void>
   /** A format variable of the tmux pane, such as `alternate_on`. */
   flag(name: string): Promise<string>
 }
@@ -63,6 +65,7 @@ export async function openTerminal(
     keys: async (...keys) => void (await tmux('send-keys', '-t', 'test', ...keys)),
     resize: async (columns, rows) =>
       void (await tmux('resize-window', '-t', 'test', '-x', String(columns), '-y', String(rows))),
+    close: async () => void (await tmux('kill-server')),
     flag: async (name) => (await tmux('display-message', '-p', '-t', 'test', `#{${name}}`)).trim(),
   }
 }

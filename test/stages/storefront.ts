@@ -119,7 +119,6 @@ async function start(stages: Settings, more: Settings): Promise<{ shop: Storefro
     host: '127.0.0.1',
     port,
     address: null,
-    single: null,
     gather: null,
     receiver: null,
     shared: null,

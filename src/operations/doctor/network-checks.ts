@@ -1,22 +1,33 @@
 import { createServer } from 'node:net'
 import type { SalesChannel } from '../../config/schema.ts'
+import { lacksLifetime, lifetimeAdvice } from '../../cache/lifetime-advice.ts'
+import { findDaemon } from '../../config/running-daemon.ts'
 import { maskUrls } from '../../lib/safe-text.ts'
 import { probe } from './probe.ts'
 import { failed, passed, warned, type Check, type Finding } from './finding.ts'
 
 export const checkChannels: Check = async (app, signal) => {
-  const findings = app.config.salesChannels.map((channel) => checkChannel(channel, signal))
+  const defaultTtl = app.config.cache.defaultTtl / 1000
+  const findings = app.config.salesChannels.map((channel) => checkChannel(channel, defaultTtl, signal))
   return (await Promise.all(findings)).flat()
 }
 
-async function checkChannel(channel: SalesChannel, signal: AbortSignal): Promise<Finding[]> {
+async function checkChannel(channel: SalesChannel, defaultTtl: number, signal: AbortSignal): Promise<Finding[]> {
   const name = `origin of ${channel.url}`
   const origin = maskUrls(channel.origin)
   try {
-    const { status } = await probeOrigin(channel, `${new URL(channel.url).pathname.replace(/\/$/, '')}/`, signal)
+    const { status, headers } = await probeOrigin(
+      channel,
+      `${new URL(channel.url).pathname.replace(/\/$/, '')}/`,
+      signal,
+    )
     const message = `${origin} responds with ${status}`
     const health = status < 500 ? passed(name, message) : warned(name, message, "Check the shop's log.")
-    return [health, await checkSitemap(channel, signal)]
+    const pairs = Object.entries(headers).map(([field, value]): [string, string] => [field, String(value)])
+    const lifetime = lacksLifetime(status, pairs, { defaultTtl, now: Date.now() })
+      ? [warned(`lifetime of ${channel.url}`, lifetimeAdvice.message, lifetimeAdvice.remedy)]
+      : []
+    return [health, ...lifetime, await checkSitemap(channel, signal)]
   } catch (error) {
     return [
       failed(
@@ -73,7 +84,12 @@ export const checkPort: Check = async (app, signal) => {
   if (port === 0) return [passed('port', 'chosen at start')]
   // Checked first, because this user may lack the permission to listen that the daemon has.
   const daemon = await probe(new URL(`http://${reachable(host)}:${port}/healthz`), { signal }).catch(() => null)
-  if (daemon?.status === 200) return [passed('port', `a daemon is running at ${where}`)]
+  if (daemon?.status === 200) {
+    if (findDaemon(app.loaded.places.dataDir)?.port === port)
+      return [passed('port', `the daemon is running at ${where}`)]
+    const remedy = 'Stop it, or choose another server.port.'
+    return [failed('port', `A daemon of another project or environment is running at ${where}.`, remedy)]
+  }
   const code = await listenError(host, port)
   if (code === null) return [passed('port', `${where} is free`)]
   if (code === 'EACCES')

@@ -1,6 +1,7 @@
 import { processVariables } from '../../config/environment.ts'
 import { unknownVariables } from '../../config/keys.ts'
 import { plural } from '../../lib/format.ts'
+import { compareWithDaemon, findDaemon } from '../../config/running-daemon.ts'
 import { failed, passed, warned, type Check } from './finding.ts'
 
 /** Each request in progress holds a client socket, often an origin socket, and a file. */
@@ -13,13 +14,19 @@ export const checkConfiguration: Check = async (app) => {
   if (fault) return [failed('configuration', fault.message, fault.hint ?? 'Correct the configuration.')]
   if (config.salesChannels.length > 0)
     return [
-      passed(
-        'configuration',
-        `${file ?? 'environment variables'}: ${plural(config.salesChannels.length, 'sales channel')}`,
-      ),
+      passed('configuration', `${file ?? 'without a file'}: ${plural(config.salesChannels.length, 'sales channel')}`),
     ]
   const remedy = 'Run pagecache init, or start with pagecache serve --origin URL.'
   return [warned('configuration', file ? 'No sales channel is configured.' : 'There is no configuration file.', remedy)]
+}
+
+/** Whether the running daemon uses the configuration that this command sees. */
+export const checkDaemon: Check = async (app) => {
+  const daemon = findDaemon(app.loaded.places.dataDir)
+  if (daemon === null || app.loaded.fault !== null) return []
+  const mismatch = compareWithDaemon(app.loaded, daemon)
+  if (mismatch !== null) return [warned('daemon', mismatch.message, mismatch.remedy)]
+  return [passed('daemon', `process ${daemon.process.pid} at ${daemon.url} runs with this configuration`)]
 }
 
 export const checkVariables: Check = async () =>

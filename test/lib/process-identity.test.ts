@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
-import { hasEnded, startIn, thisProcess } from '../../src/queue/process-identity.ts'
+import { hasEnded, startIn, thisProcess } from '../../src/lib/process-identity.ts'
 
 it('this process has not ended', () => {
   expect(hasEnded(thisProcess(), thisProcess())).toBe(false)

@@ -1,0 +1,74 @@
+import { PagecacheError } from '../errors.ts'
+import { canonicalUuid } from '../lib/uuid.ts'
+import { listApiClients } from '../operations/clients.ts'
+import type { Operation, Performer } from '../operations/operation.ts'
+import { listStages } from '../operations/stages.ts'
+import { listWarmups } from '../operations/warmup.ts'
+
+/** Something that commands name by its id, a unique beginning of it, or its name. */
+export interface Named {
+  id: string
+  /** Null for what has no name. */
+  name: string | null
+}
+
+/** How to find the things of one kind. */
+export interface Kind {
+  noun: string
+  read(performer: Performer): Promise<readonly Named[]>
+}
+
+/** The most entries that a list returns. */
+const most = 1000
+
+/** The shortest beginning of an id that is looked up. */
+const shortest = 4
+
+function kind<Entry>(
+  noun: string,
+  list: Operation<(typeof listStages)['input'], { items: readonly Entry[] }>,
+  toNamed: (entry: Entry) => Named,
+): Kind {
+  return {
+    noun,
+    read: async (performer) => (await performer.perform(list, { limit: most, offset: 0 })).items.map(toNamed),
+  }
+}
+
+export const stageKind = kind('stage', listStages, ({ id, name }) => ({ id, name }))
+export const clientKind = kind('client', listApiClients, ({ clientId, name }) => ({ id: clientId, name }))
+export const warmupKind = kind('warmup', listWarmups, ({ id }) => ({ id, name: null }))
+
+/**
+ * Finds a thing by its id, a unique beginning of its id, or its name. A complete id is returned unchecked, and so is what matches nothing: the
+ * operation itself reports that.
+ *
+ * @throws INVALID_INPUT where several things match
+ */
+export async function findNamed(performer: Performer, { noun, read }: Kind, given: string): Promise<Named> {
+  const complete = canonicalUuid(given)
+  if (complete !== null) return { id: complete, name: null }
+  const entries = await read(performer)
+  const beginning = given.toLowerCase().replaceAll('-', '')
+  const byName = entries.filter(({ name }) => name === given)
+  const found =
+    byName.length > 0
+      ? byName
+      : entries.filter(({ id }) => beginning.length >= shortest && id.replaceAll('-', '').startsWith(beginning))
+  if (found.length > 1)
+    throw new PagecacheError(
+      'INVALID_INPUT',
+      `${found.length} ${noun}s match ${JSON.stringify(given)}: ${describe(found)}`,
+      {
+        hint: 'Give more of the id.',
+      },
+    )
+  return found[0] ?? { id: given, name: null }
+}
+
+function describe(found: readonly Named[]): string {
+  return found
+    .slice(0, 5)
+    .map(({ id, name }) => (name === null ? id : `${id} (${name})`))
+    .join(', ')
+}

@@ -1,0 +1,76 @@
+import { printable } from '../lib/safe-text.ts'
+import type { Cell } from './output.ts'
+
+export interface FittedColumn {
+  name: string
+  kind?: 'url' | 'text' | 'time' | 'id' | undefined
+  minor?: true | undefined
+  cells: readonly Cell[]
+}
+
+/** Cells around the text of a column: two of padding and a border. */
+const frame = 3
+
+/** The narrowest form of a column that is shortened, in cells. */
+const narrowest = { url: 24, text: 12 }
+
+/**
+ * Makes a table fit into `width` cells: shortens long URLs and texts, the longest first, then leaves out minor columns from the right.
+ * What is still too wide is left to the table.
+ */
+export async function fitColumns(
+  columns: readonly FittedColumn[],
+  width: number,
+): Promise<{ shown: FittedColumn[]; hidden: string[] }> {
+  const [{ default: stringWidth }, { default: truncate }] = await Promise.all([
+    import('string-width'),
+    import('cli-truncate'),
+  ])
+  const widthOf = ({ name, cells }: FittedColumn) =>
+    Math.max(stringWidth(name), ...cells.map((cell) => stringWidth(show(cell))))
+  let shown = [...columns]
+  const hidden: string[] = []
+  for (;;) {
+    const widths = shown.map(widthOf)
+    const excess = widths.reduce((sum, each) => sum + each + frame, 1) - width
+    const limits = shrink(shown, widths, excess)
+    const minor = shown.findLastIndex((column) => column.minor === true)
+    if (limits !== null || minor === -1) {
+      const fitted = shown.map((column, index) => ({
+        ...column,
+        cells: column.cells.map((cell) => {
+          const limit = limits?.[index] ?? lowest(column, widths[index]!)
+          const text = show(cell)
+          if (stringWidth(text) <= limit) return cell
+          return truncate(text, limit, { position: column.kind === 'url' ? 'middle' : 'end' })
+        }),
+      }))
+      return { shown: fitted, hidden }
+    }
+    hidden.unshift(shown[minor]!.name)
+    shown = shown.toSpliced(minor, 1)
+  }
+}
+
+/** The width of each column after shortening; null where shortening is not enough. */
+function shrink(columns: readonly FittedColumn[], widths: readonly number[], excess: number): number[] | null {
+  const limits = [...widths]
+  for (let left = excess; left > 0; left--) {
+    let widest = -1
+    for (const [index, column] of columns.entries())
+      if (limits[index]! > lowest(column, limits[index]!) && (widest === -1 || limits[index]! > limits[widest]!))
+        widest = index
+    if (widest === -1) return null
+    limits[widest]! -= 1
+  }
+  return limits
+}
+
+/** The narrowest width of a column. */
+function lowest({ kind, name }: FittedColumn, natural: number): number {
+  return kind === 'url' || kind === 'text' ? Math.min(natural, Math.max(narrowest[kind], name.length)) : natural
+}
+
+function show(cell: Cell): string {
+  return cell === null ? '-' : printable(String(cell))
+}

@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest'
+import { presentList, type Column, type ViewFlags } from '../../src/cli/list.ts'
+import { Output } from '../../src/cli/output.ts'
+
+interface Page {
+  id: string
+  url: string
+  hits: number
+  at: string | null
+}
+
+const columns: readonly Column<Page>[] = [
+  { name: 'id', value: (page) => page.id, kind: 'id' },
+  { name: 'hits', value: (page) => page.hits },
+  { name: 'at', value: (page) => page.at, kind: 'time', minor: true },
+  { name: 'url', value: (page) => page.url, kind: 'url' },
+]
+
+const pages: Page[] = [
+  { id: '0190c0de-1000-7000-8000-00000000000a', url: 'http://a/', hits: 2, at: '2020-01-01T00:00:00.000Z' },
+  { id: '0190c0de-2000-7000-8000-00000000000b', url: `http://a/${'long/'.repeat(40)}end`, hits: 10, at: null },
+]
+
+async function show(flags: ViewFlags, terminal: { columns: number } | null, items = pages) {
+  let text = ''
+  const stream = {
+    isTTY: terminal !== null,
+    columns: terminal?.columns ?? 0,
+    write: (chunk: string) => (text += chunk),
+  }
+  await presentList({ columns, items, noun: 'page', empty: 'No page.' }, new Output(stream), flags)
+  return text
+}
+
+const widths = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.length)
+
+it.each([60, 80, 120, 200])('fits %i columns, with the beginning and the end of a long URL', async (columns) => {
+  const text = await show({}, { columns })
+  expect(Math.max(...widths(text.split('Not shown')[0]!))).toBeLessThanOrEqual(columns)
+  expect(text).toMatch(/http:\/\/a\/long.*….*end/)
+})
+
+it('leaves out minor columns that do not fit, and says which', async () => {
+  expect(await show({}, { columns: 70 })).not.toContain('Not shown')
+  expect(await show({}, { columns: 60 })).toContain('Not shown: at. Choose with --columns')
+})
+
+it('shortens ids to unique beginnings and shows times relative to now', async () => {
+  const text = await show({}, { columns: 200 })
+  expect(text).toMatch(/│ 0190c0de-1 │/)
+  expect(await show({}, { columns: 200 }, pages.slice(0, 1))).toMatch(/│ 0190c0de │/)
+  expect(text).toMatch(/\d+ d ago/)
+  expect(await show({ iso: true }, { columns: 200 })).toContain('2020-01-01T00:00:00.000Z')
+})
+
+it('says in a sentence that there is nothing', async () => {
+  expect(await show({}, { columns: 80 }, [])).toBe('No page.\n')
+  expect(await show({}, null, [])).toBe('id\thits\tat\turl\n')
+})
+
+it('sorts by numbers, with empty values last', async () => {
+  const order = async (sort: string) => (await show({ sort, columns: 'hits' }, null)).trim().split('\n').slice(1)
+  expect(await order('hits')).toEqual(['2', '10'])
+  expect(await order('-hits')).toEqual(['10', '2'])
+  expect(await order('at')).toEqual(['2', '10'])
+})
+
+it('prints full values in a pipe, as CSV and as JSON lines', async () => {
+  const [header, first] = (await show({}, null)).split('\n')
+  expect(header).toBe('id\thits\tat\turl')
+  expect(first).toBe(`${pages[0]!.id}\t2\t${pages[0]!.at}\thttp://a/`)
+  expect(await show({ csv: true, columns: 'url,hits' }, { columns: 20 })).toContain(`${pages[1]!.url},10\n`)
+  const lines = (await show({ jsonl: true }, { columns: 20 })).trim().split('\n')
+  expect(lines.map((line) => JSON.parse(line))).toEqual(pages)
+})
+
+it.each([{ columns: 'hit' }, { sort: 'hit' }])('names the columns where %o is unknown', async (flags) => {
+  await expect(show(flags, null)).rejects.toMatchObject({ code: 'USAGE', hint: 'Did you mean hits?' })
+})
+
+it('escapes control characters before it measures and cuts', async () => {
+  const text = await show({}, { columns: 60 }, [{ ...pages[0]!, url: `http://a/\u001b[2J${'x'.repeat(100)}` }])
+  expect(text).not.toContain('\u001b')
+  expect(Math.max(...widths(text))).toBeLessThanOrEqual(60)
+})
