@@ -32,6 +32,7 @@ export class App {
   readonly #parts = new Map<string, Promise<unknown>>()
   readonly #abort = new AbortController()
   #onPurgerError: ((message: string, error: unknown) => void) | null = null
+  #storesInThread = false
 
   constructor(options: AppOptions) {
     this.loaded = options.loaded
@@ -58,8 +59,15 @@ export class App {
         maxVariants: this.config.cache.maxVariants,
         now: this.now,
         onWarning: this.#onWarning,
+        writer: this.#storesInThread,
+        compression: this.config.cache.compression,
       })
     })
+  }
+
+  /** Stores pages in a thread: for a process that serves visitors. To be called before the page store is opened. */
+  storeInThread(): void {
+    this.#storesInThread = true
   }
 
   /** The records of this environment: all durable state. */

@@ -45,6 +45,7 @@ const singleChannel = '00000000-0000-7000-8000-000000000001'
 export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const { config } = app
   const { host, onError } = options
+  app.storeInThread()
   const { channels, aliases, ownHosts } = channelsOf(app, options)
   const { cache, memory } = await app.storefrontCache({ channels, aliases, ownHosts })
   const isTrusted = trustOf(app, options)

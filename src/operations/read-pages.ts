@@ -1,11 +1,12 @@
 import type { App } from '../app.ts'
 import type { PageStore } from '../pages/page-store.ts'
 
-/** Opens the page store. @throws STORE_BUSY, STORE_UNREADABLE, STORE_FULL if it is unusable */
+/** Opens the page store, with the pages in it that visitors have already got. @throws STORE_BUSY, STORE_UNREADABLE, STORE_FULL if it is unusable */
 export async function openPages(app: App): Promise<PageStore> {
   const pages = await app.pages()
   const fault = pages.fault()
   if (fault !== null) throw fault
+  await pages.settled({ kind: 'all' })
   return pages
 }
 
