@@ -40,6 +40,8 @@ export class GroupWrites {
   /** Resolves to the stored pages in order; null for each that was not stored. */
   async write(group: readonly NewPage[]): Promise<(Page | null)[]> {
     const { shared, bodies, room } = this.#parts
+    // The serving thread may already use the index that followed a clear.
+    shared.poll()
     const written: (WrittenBody | null)[] = []
     for (const page of group) written.push(await this.#writeBody(page))
     await yieldToOthers()

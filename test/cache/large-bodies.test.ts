@@ -172,7 +172,7 @@ describe('a large page that is stored compressed', () => {
     const answer = await site.visit('/a', { fields: { 'Accept-Encoding': coding } })
     expect(decode(answer.body).equals(body)).toBe(true)
     expect(answer.field('content-encoding') ?? 'identity').toBe(coding)
-    expect(answer.field('content-length')).toBe(coding === 'br' ? null : String(answer.body.length))
+    expect(answer.field('content-length')).toBe(coding === 'identity' ? String(answer.body.length) : null)
     expect(reads.length).toBeLessThan(2)
   })
 
