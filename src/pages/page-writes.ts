@@ -127,7 +127,7 @@ export class PageWrites {
       ...{ count: 1, originalSize: draft.originalSize, size: body.size },
       ...{ generationUs, hits: 0, hitUs: 0 },
     })
-    return { ...draft, id, size: body.size, hits: 0, hitMs: 0, usedAt: now }
+    return toPage({ ...row, id, hits: 0, hit_us: 0 })
   }
 
   #replaceVariants(draft: PageDraft, keyHash: number, maxVariants: number): void {
