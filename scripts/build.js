@@ -18,6 +18,7 @@ const extraEntries = [
   'src/cli/command-not-found.ts',
   'src/demo/shop-main.ts',
   'src/stages/tracker-main.ts',
+  'src/pages/writer-main.ts',
   'src/purge/purger-main.ts',
 ]
 

@@ -31,7 +31,7 @@ export class App {
   readonly #closers: Closer[] = []
   readonly #parts = new Map<string, Promise<unknown>>()
   readonly #abort = new AbortController()
-  #onPurgerError: ((message: string, error: unknown) => void) | null = null
+  #onThreadError: ((message: string, error: unknown) => void) | null = null
 
   constructor(options: AppOptions) {
     this.loaded = options.loaded
@@ -54,19 +54,25 @@ export class App {
       return openFilesystemStore({
         directory: this.loaded.places.cacheDir,
         maxSize: this.config.cache.maxSize,
-        publishesLimit: this.#onPurgerError !== null,
+        publishesLimit: this.usesThreads,
         maxVariants: this.config.cache.maxVariants,
         now: this.now,
         onWarning: this.#onWarning,
+        writer: this.usesThreads,
+        compression: this.config.cache.compression,
       })
     })
   }
 
-  /** The page store for operators, who must not mistake an unusable store for an empty cache. @throws STORE_BUSY, STORE_UNREADABLE, STORE_FULL */
+  /**
+   * The page store for operators, with the pages in it that visitors have already got. An operator must not mistake an unusable store for
+   * an empty cache. @throws STORE_BUSY, STORE_UNREADABLE, STORE_FULL
+   */
   async usablePages(): Promise<PageStore> {
     const pages = await this.pages()
     const fault = pages.fault()
     if (fault !== null) throw fault
+    await pages.settled({ kind: 'all' })
     return pages
   }
 
@@ -93,14 +99,14 @@ export class App {
     })
   }
 
-  /** Runs purges in a thread from now on, so that they do not delay the visitors of this process. */
-  purgeInThread(onError: (message: string, error: unknown) => void): void {
-    this.#onPurgerError = onError
+  /** Stores pages and purges them in threads of their own, so that no visitor of this process waits. To be called first. */
+  useThreads(onError: (message: string, error: unknown) => void): void {
+    this.#onThreadError = onError
   }
 
-  /** Whether purges have a thread of their own, which also delivers them. */
-  get purgesInThread(): boolean {
-    return this.#onPurgerError !== null
+  /** Whether pages are stored in a thread, and purged and delivered in another. */
+  get usesThreads(): boolean {
+    return this.#onThreadError !== null
   }
 
   /** The only way to invalidate pages. Its log uses the wall clock. */
@@ -112,7 +118,7 @@ export class App {
       const proxies = this.config.reverseProxies.map((proxy) => proxy.name)
       const { cacheDir, dataDir } = this.loaded.places
       const pages = await this.pages()
-      if (this.#onPurgerError !== null) {
+      if (this.#onThreadError !== null) {
         const { openPurger } = await import('./purge/purger.ts')
         return openPurger({
           dataDir,
@@ -122,7 +128,7 @@ export class App {
           proxies,
           followUp,
           pages,
-          onError: this.#onPurgerError,
+          onError: this.#onThreadError,
         })
       }
       const [{ openPurging }, { thisProcess }, { clearApplicationCache }] = await Promise.all([

@@ -1,6 +1,16 @@
 import { Gate } from '../lib/gate.ts'
-import { decode, encode, isCompressible, toEncoding, TooLarge } from '../pages/codec.ts'
+import {
+  cheapEncodings,
+  decode,
+  encode,
+  encodeCheaply,
+  isCompressible,
+  toEncoding,
+  TooLarge,
+  type CheapEncoding,
+} from '../pages/codec.ts'
 import type { Encoding } from '../pages/page.ts'
+import { bestEncodings } from './accept-encoding.ts'
 import type { BudgetShare } from './body.ts'
 import { directivesOf } from './cache-control.ts'
 import { fieldValue } from './fields.ts'
@@ -22,6 +32,12 @@ export interface EncodedBody {
 /** Why a body was not encoded: it exceeds the size limit or the memory budget. */
 export type EncodingRefusal = 'limit' | 'budget'
 
+/** The coding of a body that a visitor waits for: the best one that is cheap and that the visitor accepts. */
+export function cheapEncodingFor(acceptEncoding: string | null): CheapEncoding {
+  const accepted = bestEncodings(acceptEncoding)
+  return cheapEncodings.find((encoding) => accepted.includes(encoding)) ?? cheapEncodings[0]
+}
+
 /** Bodies encoded or decoded at a time: the size of Node's thread pool. */
 const atOnce = 4
 
@@ -34,12 +50,25 @@ export class BodyEncoder {
     this.#options = options
   }
 
-  /** @throws OriginError when the body does not match its Content-Encoding */
-  encode(response: Received, body: Buffer, share: BudgetShare): Promise<EncodedBody | EncodingRefusal> {
-    return this.#gate.pass(() => this.#encode(response, body, share))
+  /**
+   * @param cheap the coding for a visitor who waits; null compresses thoroughly
+   * @throws OriginError when the body does not match its Content-Encoding
+   */
+  encode(
+    response: Received,
+    body: Buffer,
+    share: BudgetShare,
+    cheap: CheapEncoding | null = null,
+  ): Promise<EncodedBody | EncodingRefusal> {
+    return this.#gate.pass(() => this.#encode(response, body, share, cheap))
   }
 
-  async #encode(response: Received, body: Buffer, share: BudgetShare): Promise<EncodedBody | EncodingRefusal> {
+  async #encode(
+    response: Received,
+    body: Buffer,
+    share: BudgetShare,
+    cheap: CheapEncoding | null,
+  ): Promise<EncodedBody | EncodingRefusal> {
     const received = toEncoding(fieldValue(response.headers, 'content-encoding'))
     const plain: EncodedBody = {
       identity: body,
@@ -55,7 +84,9 @@ export class BodyEncoder {
     if (!this.#options.compression || !worthIt || response.status === 206) return plain
     // The encoded body is at most as large as the original.
     if (!share.take(body.length)) return 'budget'
-    return { ...plain, encoding: 'br', bodies: { identity: body, br: await encode(body, 'br') } }
+    const encoding = cheap ?? 'br'
+    const encoded = cheap === null ? await encode(body, 'br') : await encodeCheaply(body, cheap)
+    return { ...plain, encoding, bodies: { identity: body, [encoding]: encoded } }
   }
 
   async #decode(body: Buffer, encoding: Encoding, share: BudgetShare): Promise<EncodedBody | EncodingRefusal> {

@@ -5,18 +5,18 @@ import type { Encoding, HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { Fence, PageStore } from '../pages/page-store.ts'
 import { pieceSize } from '../pages/piece-digests.ts'
 import { Budget, collect, discard, passing, BudgetShare } from './body.ts'
-import { BodyEncoder, type EncodedBody } from './body-encoder.ts'
+import { BodyEncoder, cheapEncodingFor, type EncodedBody } from './body-encoder.ts'
 import { variantMismatch, type Confirmations } from './confirmations.ts'
 import { freshenedDraft, toDraft, type DraftOptions } from './draft.ts'
 import {
   noBody,
-  notTaken,
   overflow,
   partialReason,
   passedOn,
   rangeOf,
   reflectionReason,
   unstored,
+  whyNotTaken,
   type Fetched,
   type Probed,
 } from './fetched.ts'
@@ -40,7 +40,7 @@ interface OriginFetch {
   fence: Fence
   /** In terms of `performance.now`. */
   started: number
-  /** True for a warmup, which waits for the store as long as necessary; a visitor does not. */
+  /** True for a warmup, which waits until the page is stored; a visitor gets it before. */
   patient: boolean
 }
 
@@ -69,13 +69,12 @@ export interface FetchOptions extends DraftOptions {
 const atOnce = 4
 /** The most that is read of a body without Content-Length, in bytes. A larger one is a download or never ends. */
 const largestUnannounced = 1024 * 1024
-/** How long a visitor waits for a busy store, in milliseconds. The page may still be stored afterwards. */
+/** How long a visitor waits for a busy store with a revalidated or large page, in milliseconds. It may still be stored. */
 const busyFor = 500
 
 /** Fetches pages from the origin and stores them if allowed. Every page enters the cache through this class. */
 export class Fetcher {
   readonly #options: FetchOptions
-
   readonly #budget: Budget
   readonly #encoder: BodyEncoder
 
@@ -185,7 +184,7 @@ export class Fetcher {
       kind: 'held',
       held,
       status: response.status,
-      notStored: page === null ? (notStored ?? this.#whyNotTaken(fence)) : null,
+      notStored: page === null ? (notStored ?? whyNotTaken(this.#options.store, fence)) : null,
       shareable: notStored === null,
       live: [...draft.headers, ...cookies],
     }
@@ -216,7 +215,14 @@ export class Fetcher {
     let passed = false
     try {
       const contradicts = range !== null && collected.body.length !== range.end - range.start + 1
-      const encoded = contradicts ? 'contradicts' : await this.#encoder.encode(response, collected.body, share)
+      const encoded = contradicts
+        ? 'contradicts'
+        : await this.#encoder.encode(
+            response,
+            collected.body,
+            share,
+            context.patient ? null : cheapEncodingFor(lookup.field('accept-encoding')),
+          )
       const fetched =
         typeof encoded === 'string'
           ? passOn(overflow[encoded])
@@ -236,7 +242,7 @@ export class Fetcher {
     passOn: (why: string) => Fetched,
     range: PageDraft['range'],
   ): Promise<Fetched> {
-    const { store, memory } = this.#options
+    const { memory } = this.#options
     const reflected = reflectionReason(lookup, sent, response, encoded.identity)
     const content = {
       encoding: encoded.encoding,
@@ -246,8 +252,8 @@ export class Fetcher {
     }
     const draft = toDraft(lookup, response, content, this.#options)
     const stored = encoded.bodies[encoded.encoding]!
-    const page = reflected === null ? await this.#soon(store.put(draft, stored, fence), patient) : null
-    const notStored = page === null ? (reflected ?? this.#whyNotTaken(fence)) : null
+    const page = reflected === null ? await this.#keep(draft, stored, fence, patient) : null
+    const notStored = page === null ? (reflected ?? whyNotTaken(this.#options.store, fence)) : null
     const mayWait = reflected === null ? memory.takes(encoded.identity.length) : encoded.identity.length <= pieceSize
     if (notStored !== null && !mayWait) return passOn(notStored)
     return {
@@ -273,8 +279,11 @@ export class Fetcher {
     )
   }
 
-  #whyNotTaken(fence: Fence): string {
-    return this.#options.store.holds(fence) ? notTaken.noRoom : notTaken.invalidated
+  /** Stores a page. A body too large for memory is sent from its file, which must exist. */
+  #keep(draft: PageDraft, body: Buffer, fence: Fence, patient: boolean): Promise<Page | null> {
+    const { store, memory } = this.#options
+    if (!patient && memory.takes(body.length)) return store.take(draft, body, fence)
+    return this.#soon(store.put(draft, body, fence), patient)
   }
 
   /** The page that the store made; null when the store took none or is busy for longer than a visitor should wait. */

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { HeaderPair, Page, PageDraft } from '../pages/page.ts'
+import type { Fence, PageStore } from '../pages/page-store.ts'
 import { connectionFields, hasField, withoutFields } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
 import type { Received } from './freshness.ts'
@@ -36,11 +37,20 @@ export interface Probed {
 export const noBody = Buffer.alloc(0)
 
 /** Why a storable page was not stored. */
-export const notTaken = { noRoom: 'the store has no room or is busy', invalidated: 'invalidated while it was fetched' }
+const notTaken = {
+  noRoom: 'the store has no room or is busy',
+  behind: 'too many pages wait to be stored',
+  invalidated: 'invalidated while it was fetched',
+}
+
+export function whyNotTaken(store: PageStore, fence: Fence): string {
+  if (!store.holds(fence)) return notTaken.invalidated
+  return store.waiting().isFull ? notTaken.behind : notTaken.noRoom
+}
 
 /** Whether a later fetch of the same page may be stored. */
 export function mayStoreLater(notStored: string): boolean {
-  return notStored === notTaken.noRoom || notStored === notTaken.invalidated
+  return Object.values(notTaken).includes(notStored)
 }
 
 /** Why a body was not read completely. */

@@ -292,7 +292,10 @@ export class StorefrontCache {
   async warm(lookup: Lookup, signal: AbortSignal, slot: Slot | null = null): Promise<Fetched | null> {
     const flight = this.#fetches.join(lookup)
     const shared = flight === null ? null : await flight.outcome
-    if (shared !== null && this.#answers(shared.page, lookup)) return null
+    if (shared !== null && this.#answers(shared.page, lookup)) {
+      await this.#options.store.settled(shared.page)
+      return null
+    }
     return this.#fetches.fetch(lookup, this.find(lookup), { signal, slot })
   }
 

@@ -38,6 +38,7 @@ export interface Site {
 export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const { config } = app
   const { host, onError } = options
+  app.useThreads(onError)
   const { cache, memory } = await app.storefrontCache({ host, port: options.port, processes: config.server.processes })
   const isTrusted = trustOf(app, options)
   const tracker = await app.tracker()
@@ -68,7 +69,6 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   // Creates the signing key if there is none yet.
   if (config.auth.mode === 'builtin')
     await authority().catch((error: unknown) => onError('Could not open the API clients, so none can log in', error))
-  app.purgeInThread(onError)
   const purges = purgeMethods(app, { ...cache.classifying, isTrusted }, onError)
   // Completes the purges that a killed process had begun, before the first visitor arrives.
   await app.purges().catch((error: unknown) => onError('Could not open the purge log, so purges are refused', error))

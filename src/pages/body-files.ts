@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { constants, renameSync } from 'node:fs'
-import { lstat, mkdir, open, readdir, unlink, type FileHandle } from 'node:fs/promises'
+import { closeSync, constants, lstatSync, mkdirSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs'
+import { lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BodyReader } from './body-reader.ts'
 import { codeOf } from './faults.ts'
@@ -14,6 +14,13 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = 
 /** A body under its temporary name, before `place`. */
 export interface WrittenBody extends StoredBody {
   temporary: string
+  isPlaced: boolean
+}
+
+/** A new name for the body of a page, relative to the directory of bodies. */
+export function newBodyFile(key: string): string {
+  const { name } = hashKey(key)
+  return `${name.slice(0, 2)}/${name}.${randomBytes(4).toString('hex')}`
 }
 
 /**
@@ -31,53 +38,47 @@ export class BodyFiles {
   }
 
   /**
-   * Writes a body under a temporary name, without syncing: the digest detects a body torn by a power cut. @throws the
-   * system's error
+   * Writes a body under a temporary name, without syncing: the digest detects a body torn by a power cut. Synchronous:
+   * it runs in threads that serve no visitors, and costs a fifth of the asynchronous calls. @throws the system's error
    */
-  async write(key: string, body: Buffer): Promise<WrittenBody> {
-    const { name } = hashKey(key)
-    const shard = name.slice(0, 2)
+  write(file: string, body: Buffer): WrittenBody {
     const temporary = join(this.#places.temporary, randomBytes(16).toString('hex'))
     const { digest, list } = digestsOf(body)
-    const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode)
+    const handle = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode)
     try {
-      await handle.writeFile(body)
-      if (list.length > 0) await handle.writeFile(list)
-      await this.#prepareShard(shard)
+      writeWhole(handle, body)
+      if (list.length > 0) writeWhole(handle, list)
+      this.#prepareShard(file.slice(0, 2))
     } catch (error) {
-      await unlinkQuietly(temporary)
+      unlinkSync(temporary)
       throw error
     } finally {
-      await handle.close()
+      closeSync(handle)
     }
-    const file = `${shard}/${name}.${randomBytes(4).toString('hex')}`
-    return { file, size: body.length, digest, temporary }
+    return { file, size: body.length, digest, temporary, isPlaced: false }
   }
 
-  async #prepareShard(shard: string): Promise<void> {
+  #prepareShard(shard: string): void {
     const path = join(this.#places.bodies, shard)
-    try {
-      if ((await lstat(path)).isDirectory()) return
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error
-      return makeDirectory(path)
-    }
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found?.isDirectory()) return
     // An attacker may have placed a link or file here: remove it, not its target.
-    await unlink(path)
-    await makeDirectory(path)
+    if (found !== undefined) unlinkSync(path)
+    makeDirectory(path)
   }
 
   /**
-   * Gives a body its final name. The last step before its row is committed, so that a crash leaves no row without a
-   * body.
+   * Gives a body its final name, once: the transaction around it may be repeated. The last step before its row is
+   * committed, so that a crash leaves no row without a body.
    */
   place(body: WrittenBody): void {
-    renameSync(body.temporary, this.#path(body.file))
+    if (!body.isPlaced) renameSync(body.temporary, this.#path(body.file))
+    body.isPlaced = true
   }
 
   async discard(body: WrittenBody): Promise<void> {
-    await unlinkQuietly(body.temporary)
-    await this.remove(body.file)
+    if (body.isPlaced) await this.remove(body.file)
+    else await unlinkQuietly(body.temporary)
   }
 
   async remove(file: string): Promise<void> {
@@ -164,9 +165,14 @@ async function removeOlder(path: string, moment: number): Promise<boolean> {
   return unlinkQuietly(path)
 }
 
-async function makeDirectory(path: string): Promise<void> {
+/** A full disk may take the start of a body and refuse the rest. */
+function writeWhole(handle: number, body: Buffer): void {
+  for (let at = 0; at < body.length;) at += writeSync(handle, body, at)
+}
+
+function makeDirectory(path: string): void {
   try {
-    await mkdir(path, { mode: directoryMode })
+    mkdirSync(path, { mode: directoryMode })
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
   }

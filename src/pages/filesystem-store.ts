@@ -1,15 +1,16 @@
 import type { PagecacheError } from '../errors.ts'
-import { BodyFiles, type WrittenBody } from './body-files.ts'
+import { BodyFiles, newBodyFile } from './body-files.ts'
 import { BodyReads } from './body-reads.ts'
 import { takenByClear } from './cleared.ts'
 import { emptyCounters } from './counters.ts'
-import { isStorageError, unlessStorageFails } from './faults.ts'
+import { unlessStorageFails } from './faults.ts'
+import { GroupWrites } from './group-writes.ts'
 import { Housekeeper } from './housekeeper.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
 import type {
   Fence,
-  HitCount,
+  NewPage,
   OpenBody,
   PageFilter,
   PageStore,
@@ -18,6 +19,7 @@ import type {
   Selection,
   SharedRemoval,
   SharedRemoved,
+  StoredHits,
   Taken,
   TypeCounters,
 } from './page-store.ts'
@@ -25,19 +27,18 @@ import { placesIn } from './places.ts'
 import { readLimit, writeLimit } from './published-limit.ts'
 import { unique } from './removal-choices.ts'
 import { Remover } from './remover.ts'
+import { PageWriter } from './page-writer.ts'
+import { Recoder } from './recoder.ts'
 import { automaticLimit, Room } from './room.ts'
 import type { FilesystemStoreOptions } from './store-options.ts'
 import { SharedIndex } from './shared-index.ts'
 import { Spool } from './spool.ts'
+import { WriteQueue } from './write-queue.ts'
 
 export { clearApplicationCache } from './clear.ts'
 
 const defaultMaxVariants = 64
 const defaultPatience = 5_000
-/** The most pages that one `put` evicts; the rest is evicted in the background. */
-const evictionSlice = 64
-/** Pages evicted to store one page while the file system is short of space. */
-const roomForOne = 4
 /** Delay in milliseconds before cleaning up after another process, which normally does so itself. */
 const afterOthers = 1_000
 
@@ -68,9 +69,11 @@ class FilesystemStore implements PageStore {
   readonly #reads: BodyReads
   readonly #housekeeper: Housekeeper
   readonly #remover: Remover
+  readonly #writes: GroupWrites
+  readonly #recoder: Recoder
+  readonly #queue: WriteQueue | null = null
   readonly #running = new Set<Promise<unknown>>()
   #worker: RemovalWorker | null = null
-  #unstored = 0
 
   constructor(options: FilesystemStoreOptions & { maxSize: number }, shared: SharedIndex) {
     this.#options = options
@@ -78,17 +81,31 @@ class FilesystemStore implements PageStore {
     const { directory, maxSize, now, onWarning } = options
     const places = placesIn(directory)
     this.#bodies = new BodyFiles(places)
-    const [bodies, room] = [this.#bodies, new Room({ shared, bodies: this.#bodies, directory, now, onWarning })]
-    this.#room = room
+    const bodies = this.#bodies
+    const room = (this.#room = new Room({ shared, bodies, directory, now, onWarning }))
     this.#remover = new Remover({ shared, room, places, now })
     this.#housekeeper = new Housekeeper({ shared, bodies, room, directory, maxSize, now })
     this.#reads = new BodyReads({ shared, bodies, onWarning, onBuried: () => this.#housekeeper.wake() })
+    this.#writes = new GroupWrites({
+      ...{ shared, bodies, room, maxSize, now, maxVariants: options.maxVariants ?? defaultMaxVariants },
+      housekeeper: this.#housekeeper,
+    })
+    this.#recoder = new Recoder({ shared, reads: this.#reads, bodies, room, now })
+    if (options.writer === true) this.#queue = this.#startWriter()
     shared.onRemoved(() => this.#housekeeper.wake(afterOthers))
     this.#housekeeper.wake()
   }
 
   get maxSize(): number {
     return this.#options.maxSize
+  }
+
+  #startWriter(): WriteQueue {
+    const { directory, maxSize, maxVariants = defaultMaxVariants, compression = true, ...rest } = this.#options
+    const writer = new PageWriter({ directory, maxSize, maxVariants }, (error) =>
+      rest.onWarning(`The writer thread of the page store has ended: ${String(error)}`),
+    )
+    return new WriteQueue({ ...rest, shared: this.#shared, writer, compression })
   }
 
   poll(): void {
@@ -104,7 +121,7 @@ class FilesystemStore implements PageStore {
   }
 
   onRenewed(listener: (keys: readonly string[]) => void): void {
-    this.#shared.onRenewed(listener)
+    this.#shared.renewals.onRenewed(listener)
   }
 
   fence(): Fence {
@@ -116,7 +133,8 @@ class FilesystemStore implements PageStore {
   }
 
   find(key: string): Page[] {
-    return this.#shared.read<Page[]>([], (index) => index.reads.find(key, this.#options.now()))
+    const stored = this.#shared.read<Page[]>([], (index) => index.reads.find(key, this.#options.now()))
+    return [...(this.#queue?.find(key) ?? []), ...stored]
   }
 
   findByUrl(url: string): Page[] {
@@ -140,15 +158,16 @@ class FilesystemStore implements PageStore {
   }
 
   unstored(): number {
-    return this.#unstored
+    return this.#writes.failed + (this.#queue?.failed ?? 0)
   }
 
   readBody(page: Page): Promise<Buffer | null> {
-    return this.#track(this.#reads.all(page))
+    const waiting = this.#queue?.body(page) ?? null
+    return waiting === null ? this.#track(this.#reads.all(page)) : Promise.resolve(waiting)
   }
 
   openBody(page: Page): Promise<OpenBody | null> {
-    return this.#track(this.#reads.open(page))
+    return this.#track(this.settled(page).then(() => this.#reads.open(page)))
   }
 
   async openSpool(): Promise<Spool | null> {
@@ -157,64 +176,34 @@ class FilesystemStore implements PageStore {
     return handle && new Spool(handle, (write) => this.#room.retry(write))
   }
 
-  put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null> {
-    return this.#track(this.#put(draft, body, fence))
+  async put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null> {
+    const waiting = this.#queue?.add(draft, body, fence, true)
+    if (waiting !== undefined) return waiting?.promise ?? null
+    return (await this.writeTogether([{ draft, body, fence, file: newBodyFile(draft.key) }]))[0] ?? null
   }
 
-  async #put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null> {
-    const { maxSize } = this.#options
-    const { current } = this.#shared
-    if (current === null) this.#unstored += 1
-    if (current?.generation !== fence.generation) return null
-    if (body.length > maxSize) return null
-    const written = await this.#write(draft.key, body)
-    if (written === null) return null
-    let page: Page | null = null
-    // Placed only once: the commit may be retried after the body already has its final name.
-    let place = () => {
-      this.#bodies.place(written)
-      place = () => undefined
-    }
-    try {
-      page = await this.#room.retry(() =>
-        this.#shared.write((index) => index.write(() => this.#store(index, draft, written, fence, () => place()))),
-      )
-      if (page !== null) this.#shared.renewals.own(page.id)
-      this.#housekeeper.wake()
-    } catch (error) {
-      if (!isStorageError(error)) throw error
-      this.#unstored += 1
-    } finally {
-      if (page === null) await this.#bodies.discard(written)
-    }
-    return page
+  async take(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null> {
+    if (this.#queue === null) return this.put(draft, body, fence)
+    if (body.length > this.#options.maxSize) return null
+    return this.#queue.add(draft, body, fence, false)?.page ?? null
   }
 
-  async #write(key: string, body: Buffer): Promise<WrittenBody | null> {
-    try {
-      // Below the floor a page replaces others; it must not use the space reserved for records.
-      const fits = !this.#room.isShort || (await this.#room.make(roomForOne)) > 0 || !(await this.#room.look())
-      if (fits) return await this.#room.retry(() => this.#bodies.write(key, body))
-    } catch (error) {
-      this.#shared.fail(error)
-      this.#housekeeper.wake()
-    }
-    this.#unstored += 1
-    return null
+  async writeTogether(pages: readonly NewPage[]): Promise<(Page | null)[]> {
+    const stored = await this.#track(this.#writes.write(pages))
+    if (stored.some((page) => page !== null)) this.#housekeeper.wake()
+    return stored
   }
 
-  /** Runs inside the write transaction. */
-  #store(index: PageIndex, draft: PageDraft, body: WrittenBody, fence: Fence, place: () => void): Page | null {
-    if (!index.log.admits(fence, draft)) return null
-    const { maxVariants, maxSize, now } = this.#options
-    const { file, size, digest } = body
-    const page = index.writes.insert(draft, { file, size, digest }, maxVariants ?? defaultMaxVariants, now())
-    if (index.counters.totals().size > maxSize) {
-      index.evict(maxSize, evictionSlice)
-      this.#housekeeper.evict()
-    }
-    place()
-    return page
+  async settled(which: Page | Selection): Promise<void> {
+    await this.#queue?.settled(which)
+  }
+
+  waiting() {
+    return this.#queue?.state ?? { pages: 0, bytes: 0, isFull: false }
+  }
+
+  async recode(page: Page): Promise<Page | null> {
+    return this.#track(unlessStorageFails(this.#recoder.recode(page)))
   }
 
   freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {
@@ -223,13 +212,18 @@ class FilesystemStore implements PageStore {
 
   async #freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {
     if (this.#shared.current === null) return null
+    if (this.#queue !== null) {
+      await this.#queue.settled(page)
+      return this.#queue.ask({ kind: 'freshen', page, draft, fence })
+    }
     const store = (index: PageIndex) =>
       index.log.admits(fence, draft) ? index.writes.freshen(page, draft, this.#options.now()) : null
     return unlessStorageFails(this.#room.retry(() => this.#shared.write((index) => index.write(() => store(index)))))
   }
 
-  recordHits(hits: readonly HitCount[]): void {
+  recordHits(hits: readonly StoredHits[]): void {
     if (this.#shared.current === null || hits.length === 0) return
+    if (this.#queue !== null) return void this.#track(this.#queue.sendHits(hits))
     const adding = this.#shared.write((index) => index.write(() => index.writes.addHits(hits)))
     void this.#track(unlessStorageFails(adding))
   }
@@ -275,7 +269,9 @@ class FilesystemStore implements PageStore {
 
   async close(): Promise<void> {
     await this.#housekeeper.stop()
-    await Promise.allSettled(this.#running)
+    const running = Promise.allSettled(this.#running)
+    await this.#queue?.close(running)
+    await running
     this.#shared.close()
   }
 

@@ -175,7 +175,7 @@ export class MemoryTier {
 }
 
 /** Copies a body that is a slice of a larger buffer, which it would otherwise keep alive. */
-function compact(body: Buffer): Buffer {
+export function compact(body: Buffer): Buffer {
   if (body.buffer.byteLength === body.length) return body
   const own = Buffer.allocUnsafeSlow(body.length)
   body.copy(own)

@@ -25,9 +25,9 @@ export class PageReads {
   readonly #counters: Counters
   readonly #findQuery: Statement<[number, string, number], PageRow>
   readonly #findByUrlQuery: Statement<[string], PageRow>
-  readonly #sinceQuery: Statement<[number, number], { id: number; key: string }>
+  readonly #sinceQuery: Statement<[number, number], { id: number; key: string; file: string }>
   readonly #lastPageQuery: Statement<[], number>
-  readonly #getBodyQuery: Statement<[number, string], StoredBody>
+  readonly #getBodyQuery: Statement<[number, string, number], StoredBody>
   readonly #hasFileQuery: Statement<[number, string], number>
   readonly #countTagsQuery: Statement<[string], number>
   readonly #countUrlsQuery: Statement<[string], number>
@@ -37,12 +37,12 @@ export class PageReads {
     this.#counters = counters
     this.#findQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND p.delete_at > ? AND ${live}`)
-    this.#sinceQuery = database.prepare('SELECT id, key FROM page WHERE id > ? ORDER BY id LIMIT ?')
+    this.#sinceQuery = database.prepare('SELECT id, key, file FROM page WHERE id > ? ORDER BY id LIMIT ?')
     this.#lastPageQuery = database.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'page'`).pluck()
     this.#findByUrlQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.url = ? AND ${live}`)
     this.#getBodyQuery = database.prepare(`
-      SELECT p.file, p.size, p.digest FROM page p WHERE p.id = ? AND p.key = ? AND ${live}`)
+      SELECT p.file, p.size, p.digest FROM page p WHERE p.id = ? AND p.key = ? AND p.size = ? AND ${live}`)
     this.#hasFileQuery = database
       .prepare<[number, string], number>('SELECT 1 FROM page WHERE key_hash = ? AND file = ?')
       .pluck()
@@ -61,7 +61,7 @@ export class PageReads {
   }
 
   /** Pages after an id, in order, including dead ones. */
-  since(page: number, most: number): { id: number; key: string }[] {
+  since(page: number, most: number): { id: number; key: string; file: string }[] {
     return this.#sinceQuery.all(page, most)
   }
 
@@ -78,8 +78,9 @@ export class PageReads {
     return this.#findByUrlQuery.all(url).map(toPage).sort(newestFirst)
   }
 
-  body(page: Pick<Page, 'id' | 'key'>): StoredBody | null {
-    return this.#getBodyQuery.get(page.id, page.key) ?? null
+  /** Null also when the body was compressed again since the page was read: it has another size and coding now. */
+  body(page: Pick<Page, 'id' | 'key' | 'size'>): StoredBody | null {
+    return this.#getBodyQuery.get(page.id, page.key, page.size) ?? null
   }
 
   /** Whether any row, live or dead, references a file. */

@@ -20,6 +20,14 @@ export interface Fence {
   readonly sequence: number
 }
 
+/** A page to be stored. `file`: the name of its body file (`newBodyFile`). */
+export interface NewPage {
+  draft: PageDraft
+  body: Buffer
+  fence: Fence
+  file: string
+}
+
 export interface RemoveOptions {
   /** Marks the pages as stale instead of removing them; not for `all`, `type` and `matching`. */
   soft?: boolean
@@ -85,8 +93,13 @@ export interface OpenBody {
 }
 
 /** The hits of a page, collected in memory and written in batches. */
-export interface HitCount {
+export interface HitCount extends StoredHits {
   page: Page
+}
+
+export interface StoredHits {
+  /** The id alone when the hits come from another thread. */
+  page: Page | Pick<Page, 'id'>
   hits: number
   /** Sum of the hit times, in milliseconds. */
   ms: number
@@ -132,6 +145,19 @@ export interface PageStore {
    * this page or the store cannot take it (disk full, read-only); the visitor is served either way.
    */
   put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null>
+  /**
+   * Like `put`, but in a process with a writer thread (`FilesystemStoreOptions.writer`) the page is found from now on
+   * and stored in the background. Its id is negative until then. Null also when too many pages wait to be stored.
+   */
+  take(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null>
+  /** Stores pages in one transaction. Resolves to the stored pages in order; null as for `put`. */
+  writeTogether(pages: readonly NewPage[]): Promise<(Page | null)[]>
+  /** Resolves when a page, or every page that an invalidation selects, no longer waits to be stored. */
+  settled(which: Page | Selection): Promise<void>
+  /** The pages that wait to be stored, and the bytes that they take. `isFull`: no further one is accepted. */
+  waiting(): { pages: number; bytes: number; isFull: boolean }
+  /** Compresses a stored page thoroughly; null when it was removed or nothing is saved. The new page replaces it. */
+  recode(page: Page): Promise<Page | null>
   /** Replaces the headers and times of a page after a 304. Null as for `put`, or when the page was removed. */
   freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null>
   /** Removes pages and fences concurrent fetches. Resolves to the exact number of pages (files) removed. */
@@ -151,7 +177,8 @@ export interface PageStore {
   release(traces: readonly number[]): Promise<void>
   /** Counts the pages that `remove` would remove. */
   count(selection: Selection): Promise<number>
-  recordHits(hits: readonly HitCount[]): void
+  /** Adds hits in the background. A page that is hit again is compressed thoroughly. */
+  recordHits(hits: readonly StoredHits[]): void
   /** O(1): reads counters that are maintained with each change. */
   counters(): Record<PageType, TypeCounters>
   list(filter: PageFilter): { total: number; items: Page[] }

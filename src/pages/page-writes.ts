@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3'
-import type { Page, PageDraft, PageType } from './page.ts'
-import type { HitCount } from './page-store.ts'
+import type { Encoding, Page, PageDraft, PageType } from './page.ts'
+import type { StoredHits } from './page-store.ts'
 import {
   hashKey,
   pageColumns,
@@ -40,6 +40,7 @@ export class PageWrites {
   readonly #getVariantsQuery: Statement<[number, string], PageRow>
   readonly #getIdsOfUrlQuery: Statement<[string], { id: number; unconfirmed: number }>
   readonly #freshenQuery: Statement<[Record<string, unknown>]>
+  readonly #recodeQuery: Statement<[Record<string, unknown>]>
   readonly #addTagQuery: Statement<[string]>
   readonly #linkTagQuery: Statement<[number, string]>
   readonly #unlinkTagsQuery: Statement<[number]>
@@ -72,6 +73,8 @@ export class PageWrites {
       UPDATE page SET type = @type, epoch = @epoch, cached_at = @cached_at, delete_at = @delete_at, used_at = @used_at,
         record = @record, seal = @seal
       WHERE id = @id`)
+    this.#recodeQuery = database.prepare(`
+      UPDATE page SET size = @size, digest = @digest, file = @file, record = @record, seal = @seal WHERE id = @id`)
     this.#addTagQuery = database.prepare('INSERT INTO tag (name) VALUES (?) ON CONFLICT DO NOTHING')
     this.#linkTagQuery = database.prepare(`
       INSERT INTO page_tag (tag_id, page_id) SELECT id, ? FROM tag WHERE name = ? ON CONFLICT DO NOTHING`)
@@ -161,6 +164,19 @@ export class PageWrites {
     return toPage(renewed)
   }
 
+  /** Replaces the body of a page by one in another coding. Null when the page was removed or its body replaced. */
+  recode(page: Page, { file, size, digest }: StoredBody, encoding: Encoding): Page | null {
+    const row = this.#getQuery.get(page.id, page.key)
+    if (row === undefined || row.size !== page.size) return null
+    const record = toRecord({ ...toPage(row), encoding })
+    const content = { ...row, file, size, digest, record }
+    const recoded = { ...content, seal: sealOf(content) }
+    this.#recodeQuery.run({ id: row.id, file, size, digest, record, seal: recoded.seal })
+    const none = { count: 0, originalSize: 0, generationUs: 0, hits: 0, hitUs: 0 }
+    this.#counters.add(row.type, { ...none, size: size - row.size })
+    return toPage(recoded)
+  }
+
   #move(row: StoredRow, type: PageType): void {
     const sums = {
       ...{ count: 1, originalSize: row.original_size, size: row.size },
@@ -201,7 +217,7 @@ export class PageWrites {
   }
 
   /** Adds hits to pages that are still live. */
-  addHits(hits: readonly HitCount[]): void {
+  addHits(hits: readonly StoredHits[]): void {
     for (const { page, hits: count, ms, usedAt } of hits) {
       const hitUs = toMicroseconds(ms)
       const row = this.#hitQuery.get(count, hitUs, usedAt, page.id)

@@ -26,7 +26,7 @@ interface RemovalRow {
 }
 
 /** Whether an invalidation selects a page. */
-function selects(selection: Selection, page: Pick<PageDraft, 'type' | 'url' | 'tags'>): boolean {
+export function selects(selection: Selection, page: Pick<PageDraft, 'type' | 'url' | 'tags'>): boolean {
   switch (selection.kind) {
     case 'all':
       return true

@@ -12,6 +12,9 @@ export class Renewals {
   #last = 0
   /** Ids beyond `#last` that this process stored. */
   readonly #own = new Set<number>()
+  readonly #listeners: ((keys: readonly string[]) => void)[] = []
+  /** Whether this process has given a body file to its writer thread, whose commits look like those of another process. */
+  isOwnFile: (file: string) => boolean = () => false
 
   restart(reads: PageReads): void {
     this.#last = reads.lastPage()
@@ -31,9 +34,18 @@ export class Renewals {
       this.restart(reads)
       return null
     }
-    const keys = stored.filter(({ id }) => !this.#own.has(id)).map(({ key }) => key)
+    const keys = stored.filter(({ id, file }) => !this.#own.has(id) && !this.isOwnFile(file)).map(({ key }) => key)
     this.#last = Math.max(this.#last, stored.at(-1)?.id ?? 0)
     for (const id of this.#own) if (id <= this.#last) this.#own.delete(id)
     return keys
+  }
+
+  onRenewed(listener: (keys: readonly string[]) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Makes the listeners drop the pages under primary keys from memory. */
+  tell(keys: readonly string[]): void {
+    if (keys.length > 0) for (const listener of this.#listeners) listener(keys)
   }
 }

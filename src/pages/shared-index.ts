@@ -39,7 +39,6 @@ export class SharedIndex {
   #warning: NodeJS.Timeout | undefined
   #lastError: unknown = null
   readonly #listeners: ((selection: Selection) => void)[] = []
-  readonly #renewalListeners: ((keys: readonly string[]) => void)[] = []
   readonly renewals = new Renewals()
   readonly #watch: NodeJS.Timeout
   readonly #options: SharedIndexOptions
@@ -66,10 +65,6 @@ export class SharedIndex {
 
   onRemoved(listener: (selection: Selection) => void): void {
     this.#listeners.push(listener)
-  }
-
-  onRenewed(listener: (keys: readonly string[]) => void): void {
-    this.#renewalListeners.push(listener)
   }
 
   /** Waits while other processes prevent opening. Any other failure is retried in the background. */
@@ -115,7 +110,7 @@ export class SharedIndex {
   #learnRenewals(index: PageIndex): void {
     const keys = this.renewals.learn(index.reads)
     if (keys === null) this.#tell({ kind: 'all' })
-    else if (keys.length > 0) for (const listener of this.#renewalListeners) listener(keys)
+    else this.renewals.tell(keys)
   }
 
   /** Notifies the listeners of a removal that this process committed, and of earlier ones. */

@@ -15,4 +15,8 @@ export interface FilesystemStoreOptions {
   onWarning: (message: string) => void
   /** How long a write waits for other processes, in milliseconds. */
   patience?: number
+  /** Whether a thread stores the pages (`PageStore.take`), so that visitors do not wait for it. */
+  writer?: boolean
+  /** Whether the writer compresses pages thoroughly that are hit again. */
+  compression?: boolean
 }

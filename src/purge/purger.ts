@@ -1,15 +1,20 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { fromMessage, PagecacheError } from '../errors.ts'
 import type { PageStore, SharedRemoval } from '../pages/page-store.ts'
 import type { Invalidated, Target } from './invalidation.ts'
+import { toKeys } from './purge-key.ts'
 import type { FromThread, PurgerAnswer, PurgerData, PurgerTask, ToThread } from './purger-messages.ts'
 import type { DeliverySetup } from './deliver/open-delivery.ts'
 import type { DeliverControl, Purging } from './purging.ts'
+import { toGroups } from './remove-locally.ts'
 
 /** Most waiting tasks; more are refused, so that a hanging disk does not fill the memory. */
 const maxWaiting = 2_000
 /** Most characters of tags and URLs in waiting tasks. */
 const maxCharacters = 32 * 1024 * 1024
+/** How long a purge waits for pages that are being stored, in milliseconds. Beyond it they are purged but not counted. */
+const storingPatience = 1_000
 /** Delay before a failed thread is restarted, in milliseconds. */
 const restartDelay = 1_000
 
@@ -18,7 +23,7 @@ const program = import.meta.url.endsWith('.ts') ? './purger-main.ts' : '../purge
 
 export interface PurgerOptions extends Omit<PurgerData, 'endedThreads'> {
   /** The page store of the thread that serves visitors. */
-  pages: Pick<PageStore, 'poll' | 'handOver'>
+  pages: Pick<PageStore, 'poll' | 'handOver' | 'settled' | 'waiting'>
   onError(message: string, error: unknown): void
 }
 
@@ -35,7 +40,10 @@ export async function openPurger(options: PurgerOptions): Promise<Purging> {
     cleanUp: () => void purger.ask({ kind: 'cleanUp' }).catch(() => {}),
   })
   return {
-    invalidate: (invalidation) => purger.ask({ kind: 'invalidate', invalidation }) as Promise<Invalidated>,
+    invalidate(invalidation) {
+      const ask = () => purger.ask({ kind: 'invalidate', invalidation }) as Promise<Invalidated>
+      return options.pages.waiting().pages === 0 ? ask() : settled(options.pages, invalidation.targets).then(ask)
+    },
     catchUp: () => purger.ask({ kind: 'catchUp' }) as Promise<number>,
     deliver: (setup, control) => purger.deliver(setup, control),
     async close() {
@@ -43,6 +51,12 @@ export async function openPurger(options: PurgerOptions): Promise<Purging> {
       await purger.close()
     },
   }
+}
+
+/** Waits for pages that visitors already have and that are not stored yet, so that a purge of them counts and logs them. */
+async function settled(pages: PurgerOptions['pages'], targets: readonly Target[]): Promise<void> {
+  const selected = toGroups(toKeys(targets)).map(({ selection }) => pages.settled(selection))
+  await Promise.race([Promise.all(selected), pause(storingPatience, undefined, { ref: false })])
 }
 
 interface Waiting {

@@ -31,7 +31,7 @@ export interface WorkOptions {
  */
 export async function work(app: App, options: WorkOptions): Promise<Consumed> {
   const { makeTaskHandlers, schedule } = await import('./tasks.ts')
-  const deliver = app.purgesInThread ? (await app.purges()).deliver : undefined
+  const deliver = app.usesThreads ? (await app.purges()).deliver : undefined
   const making = deliver === undefined ? [makeDeliver, ...makers] : makers
   const handlers = await Promise.all([...making.map((make) => make(app)), makeTaskHandlers(app)])
   const ended = new AbortController()

@@ -68,7 +68,11 @@ export interface Site {
 export const host = 'shop.example'
 export const shopUrl = `http://${host}`
 
-export async function openSite(changes: Partial<CacheSettings> = {}): Promise<Site> {
+/** `writer`: a thread stores the pages, as in a daemon. */
+export async function openSite(
+  changes: Partial<CacheSettings> = {},
+  { writer = false }: { writer?: boolean } = {},
+): Promise<Site> {
   let time = noon
   let script: (request: OriginRequest) => Reply | Promise<Reply> = () => ({ status: 404 })
   const now = () => time
@@ -80,6 +84,7 @@ export async function openSite(changes: Partial<CacheSettings> = {}): Promise<Si
     maxSize: null,
     now,
     onWarning: (message) => faults.push(message),
+    writer,
   })
   const origin = await startScriptedOrigin({ now, advance: wait, answer: (request) => script(request) })
   const { cache, close } = await buildCache({

@@ -18,6 +18,7 @@ export function readings(options: MetricsOptions): Reading[] {
     ...readUnsafe(options),
     ...readLoad(options),
     ...readStore(options),
+    ...readWaiting(options),
     ...readRecords(options),
   ]
 }
@@ -161,6 +162,18 @@ function readStore({ app }: MetricsOptions): Reading[] {
       name: 'pagecache_store_failures_total',
       help: 'Pages that could not be stored: disk full, no permission, or the store was busy',
       read: countOf(app, (pages) => pages.unstored()),
+    },
+  ]
+}
+
+function readWaiting({ app }: MetricsOptions): Reading[] {
+  return [
+    {
+      aggregator: 'sum',
+      type: 'gauge',
+      name: 'pagecache_pages_waiting_bytes',
+      help: 'Memory of the pages that visitors got and that are not stored yet',
+      read: async () => one((await app().pages()).waiting().bytes),
     },
   ]
 }

@@ -1,0 +1,291 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { newBodyFile } from './body-files.ts'
+import { compact } from './memory-tier.ts'
+import type { Page, PageDraft } from './page.ts'
+import type { Fence, NewPage, Selection, StoredHits } from './page-store.ts'
+import type { PageWriter } from './page-writer.ts'
+import { PagesToRecode } from './recoder.ts'
+import { selects } from './removals.ts'
+import type { SharedIndex } from './shared-index.ts'
+import type { GroupWritten, WriterTask } from './writer-messages.ts'
+
+/** The most that waits to be stored, in bytes: about 6,000 compressed pages, which take less than a second. */
+const mostBytes = 32 * 1024 ** 2
+/** Bytes of a waiting page besides its body (texts, lookup tables), as measured. */
+const pageOverhead = 2_048
+/** Pages and bytes per transaction: a few milliseconds, since other processes wait for it. */
+const groupPages = 64
+const groupBytes = 1024 ** 2
+/** How often a page is given to a writer thread. One that dies twice over it would die again. */
+const mostAttempts = 2
+/** Hits per transaction. */
+const groupHits = 200
+/** How long `close` waits for the queue, in milliseconds: pages are disposable, a stopping daemon is waited for. */
+const closingPatience = 10_000
+
+/** A page that waits to be stored. Its negative id becomes the id of its row. */
+interface Waiting extends NewPage {
+  page: Page
+  /** The last removal that is known not to select it. */
+  checked: Fence
+  attempts: number
+  promise: Promise<Page | null>
+  resolve(page: Page | null): void
+}
+
+type SmallTask = Extract<WriterTask, { kind: 'freshen' | 'hits' }>
+
+export interface WriteQueueOptions {
+  shared: SharedIndex
+  writer: PageWriter
+  now: () => number
+  /** Whether pages that are hit again are compressed thoroughly. */
+  compression: boolean
+  onWarning(message: string): void
+}
+
+/**
+ * The pages of this process that its writer thread has not stored yet. They are found as if they were stored, unless a
+ * removal by any process selects them (docs/decisions/0074-one-writer.md).
+ */
+export class WriteQueue {
+  readonly #options: WriteQueueOptions
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #byKey = new Map<string, Waiting[]>()
+  readonly #files = new Set<string>()
+  readonly #recodes = new PagesToRecode()
+  readonly #small: { task: SmallTask; resolve(value: Page | null): void }[] = []
+  #bytes = 0
+  #last = 0
+  #failed = 0
+  /** Whether storage failed for the last group: then one page at a time is accepted, as a trial. */
+  #failing = false
+  #working: Promise<void> | null = null
+  #closing = false
+
+  constructor(options: WriteQueueOptions) {
+    this.#options = options
+    options.shared.renewals.isOwnFile = (file) => this.#files.has(file)
+  }
+
+  get state(): { pages: number; bytes: number; isFull: boolean } {
+    return { pages: this.#waiting.size, bytes: this.#bytes, isFull: !this.#hasRoom }
+  }
+
+  /** Pages that were not accepted, or not stored because storage failed. */
+  get failed(): number {
+    return this.#failed
+  }
+
+  /** Whether a further page is accepted. One always is, so that a page larger than the queue is stored too. */
+  get #hasRoom(): boolean {
+    return this.#waiting.size === 0 || (this.#bytes < mostBytes && !this.#failing)
+  }
+
+  /**
+   * Accepts a page, which is found from now on; null when a removal selects it, or without room. `patient`: the caller
+   * waits until it is stored, and so limits the queue itself.
+   */
+  add(draft: PageDraft, body: Buffer, fence: Fence, patient: boolean): Waiting | null {
+    const { shared, now } = this.#options
+    if (shared.current?.generation !== fence.generation || !this.#admits(fence, draft)) return null
+    if (this.#closing || (!patient && !this.#hasRoom)) {
+      this.#failed += 1
+      return null
+    }
+    const page: Page = { ...draft, id: -(this.#last += 1), size: body.length, hits: 0, hitMs: 0, usedAt: now() }
+    const waiting: Waiting = {
+      ...{ draft, body: compact(body), fence, file: newBodyFile(draft.key) },
+      ...{ page, checked: shared.fence(), attempts: 0, ...Promise.withResolvers<Page | null>() },
+    }
+    this.#waiting.set(page.id, waiting)
+    this.#files.add(waiting.file)
+    this.#byKey.set(draft.key, [waiting, ...(this.#byKey.get(draft.key) ?? [])])
+    this.#bytes += sizeOf(waiting)
+    this.#wake()
+    return waiting
+  }
+
+  /** The waiting pages under a primary key, newest first. */
+  find(key: string): Page[] {
+    const found = this.#byKey.get(key)
+    return found === undefined ? [] : found.filter((waiting) => this.#isValid(waiting)).map(({ page }) => page)
+  }
+
+  body(page: Page): Buffer | null {
+    const waiting = this.#waiting.get(page.id)
+    return waiting !== undefined && this.#isValid(waiting) ? waiting.body : null
+  }
+
+  /** Resolves when a page, or every page that an invalidation selects, waits no longer. */
+  async settled(which: Page | Selection): Promise<void> {
+    const found =
+      'id' in which
+        ? [this.#waiting.get(which.id)]
+        : [...this.#waiting.values()].filter(({ page }) => selects(which, page))
+    await Promise.all(found.map((waiting) => waiting?.promise))
+  }
+
+  /** Resolves to what the writer makes of a small task; null when that fails. */
+  ask(task: SmallTask): Promise<Page | null> {
+    return new Promise((resolve) => {
+      this.#small.push({ task, resolve })
+      this.#wake()
+    })
+  }
+
+  /** Has hits counted, and the pages compressed thoroughly once nothing else is to be done. */
+  async sendHits(hits: readonly StoredHits[]): Promise<void> {
+    await Promise.all(hits.map(({ page }) => this.#waiting.get(page.id)?.promise))
+    const counts = hits.map(({ page, ...count }) => ({ ...count, page: { id: page.id } }))
+    const groups = Array.from({ length: Math.ceil(counts.length / groupHits) }, (_, at) =>
+      counts.slice(at * groupHits, (at + 1) * groupHits),
+    )
+    await Promise.all(groups.map((group) => this.ask({ kind: 'hits', hits: group })))
+    if (!this.#options.compression) return
+    for (const { page } of hits) if ('encoding' in page) this.#recodes.add(page)
+    this.#wake()
+  }
+
+  /** Removals since the last look are checked when a page is asked for: most pages never are while they wait. */
+  #isValid(waiting: Waiting): boolean {
+    const { shared } = this.#options
+    const fence = shared.fence()
+    if (fence.generation !== waiting.checked.generation) return false
+    if (fence.sequence === waiting.checked.sequence) return true
+    if (!this.#admits(waiting.checked, waiting.draft)) return false
+    waiting.checked = fence
+    return true
+  }
+
+  #admits(fence: Fence, draft: PageDraft): boolean {
+    const { shared } = this.#options
+    return shared.holds(fence) || shared.read(false, (index) => index.log.admits(fence, draft))
+  }
+
+  #wake(): void {
+    // In the next turn, so that what was accepted in this one shares a transaction.
+    this.#working ??= new Promise((resolve) => setImmediate(resolve)).then(() => this.#work())
+  }
+
+  async #work(): Promise<void> {
+    try {
+      while (await this.#next());
+    } finally {
+      this.#working = null
+      // What came after the last look did not wake it.
+      const recodes = this.#closing ? 0 : this.#recodes.size
+      if (this.#small.length + this.#waiting.size + recodes > 0) this.#wake()
+    }
+  }
+
+  /** Performs the most urgent task; false when there is none. */
+  async #next(): Promise<boolean> {
+    const small = this.#small.shift()
+    const group = small === undefined ? this.#group() : []
+    if (small !== undefined) small.resolve((await this.#ask(small.task)) as Page | null)
+    else if (group.length > 0) await this.#write(group)
+    else if (!this.#closing) return this.#recodeNext()
+    else return false
+    return true
+  }
+
+  async #recodeNext(): Promise<boolean> {
+    const page = this.#recodes.next()
+    if (page === undefined) return false
+    // Memory has the old coding.
+    if ((await this.#ask({ kind: 'recode', page })) !== null) this.#options.shared.renewals.tell([page.key])
+    return true
+  }
+
+  #group(): Waiting[] {
+    const group: Waiting[] = []
+    let bytes = 0
+    for (const waiting of this.#waiting.values()) {
+      if (group.length === groupPages || (bytes += waiting.body.length) > groupBytes) break
+      group.push(waiting)
+    }
+    // A page larger than a group is a group.
+    const [first] = group.length === 0 ? this.#waiting.values() : []
+    return first === undefined ? group : [first]
+  }
+
+  async #write(group: readonly Waiting[]): Promise<void> {
+    for (const waiting of group) waiting.attempts += 1
+    const pages = group.map(({ draft, body, fence, file }) => ({ draft, body, fence, file }))
+    const written = (await this.#ask({ kind: 'pages', group: pages })) as GroupWritten | null
+    if (written === null) return this.#retryLater(group)
+    const { ids, failed } = written
+    this.#failed += failed
+    this.#failing = failed > 0
+    for (const [at, waiting] of group.entries()) if (ids[at] !== null) this.#settle(waiting, ids[at]!)
+    this.#drop(group.filter((_, at) => ids[at] === null))
+  }
+
+  /** After the writer died. A row may exist already: its body must not share a file with the next one. */
+  #retryLater(group: readonly Waiting[]): void {
+    const lost = group.filter(({ attempts }) => attempts >= mostAttempts)
+    this.#failed += lost.length
+    this.#drop(lost)
+    for (const waiting of group) {
+      if (lost.includes(waiting)) continue
+      this.#files.delete(waiting.file)
+      this.#files.add((waiting.file = newBodyFile(waiting.draft.key)))
+    }
+  }
+
+  #settle(waiting: Waiting, id: number): void {
+    this.#remove(waiting)
+    waiting.page.id = id
+    this.#options.shared.renewals.own(id)
+    waiting.resolve(waiting.page)
+  }
+
+  /** Pages that were not stored leave the memory tier too: operators could neither list nor inspect them. */
+  #drop(lost: readonly Waiting[]): void {
+    for (const waiting of lost) this.#remove(waiting)
+    this.#options.shared.renewals.tell(lost.map(({ draft }) => draft.key))
+    for (const waiting of lost) waiting.resolve(null)
+  }
+
+  #remove(waiting: Waiting): void {
+    const { page, draft, file } = waiting
+    this.#waiting.delete(page.id)
+    this.#files.delete(file)
+    this.#bytes -= sizeOf(waiting)
+    const others = (this.#byKey.get(draft.key) ?? []).filter((other) => other !== waiting)
+    if (others.length > 0) this.#byKey.set(draft.key, others)
+    else this.#byKey.delete(draft.key)
+  }
+
+  /** The writer's answer; null when it failed or died, which is reported. */
+  async #ask(task: WriterTask) {
+    const { writer, now, onWarning } = this.#options
+    try {
+      return await writer.ask(task, now())
+    } catch (error) {
+      const what = task.kind === 'pages' ? `${task.group.length} pages wait to be stored again` : `${task.kind} failed`
+      onWarning(
+        `The writer of the page store failed, ${what}: ${error instanceof Error ? error.message : String(error)}`,
+      )
+      return null
+    }
+  }
+
+  /** Stores what waits, and ends the thread. `callers`: settles when no further tasks come. */
+  async close(callers: Promise<unknown>): Promise<void> {
+    this.#closing = true
+    await Promise.race([this.#drain(callers), pause(closingPatience, undefined, { ref: false })])
+    this.#drop([...this.#waiting.values()])
+    await this.#options.writer.close()
+  }
+
+  async #drain(callers: Promise<unknown>): Promise<void> {
+    await callers
+    while (this.#working !== null) await this.#working
+  }
+}
+
+function sizeOf({ body }: NewPage): number {
+  return body.length + pageOverhead
+}

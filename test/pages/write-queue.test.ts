@@ -1,0 +1,265 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { rm, writeFile } from 'node:fs/promises'
+import type { Worker } from 'node:worker_threads'
+import zlib from 'node:zlib'
+import Database from 'better-sqlite3'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { PageIndex } from '../../src/pages/page-index.ts'
+import type { PageStore, Selection } from '../../src/pages/page-store.ts'
+import { placesIn } from '../../src/pages/places.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { bodyOf, draft, openPages, origin, store } from '../stores/pages.ts'
+
+const megabyte = 2 ** 20
+
+const openWriter = async (directory?: string) =>
+  openPages({ writer: true, ...(directory !== undefined && { directory }) })
+
+const take = (pages: PageStore, name: string, body = bodyOf(name)) => pages.take(draft(name), body, pages.fence())
+
+/** Keeps the writer from writing until `release`. */
+function lock(directory: string): { release(): void } {
+  const holder = new Database(placesIn(directory).index)
+  holder.exec('BEGIN IMMEDIATE')
+  return {
+    release: () => {
+      holder.exec('COMMIT')
+      holder.close()
+    },
+  }
+}
+
+/** The writer threads of this process, as they start. */
+function watchWorkers(): Worker[] {
+  const workers: Worker[] = []
+  const add = (worker: Worker) => void workers.push(worker)
+  process.on('worker', add)
+  onTestFinished(() => void process.off('worker', add))
+  return workers
+}
+
+describe('a page that waits to be stored', () => {
+  it('is found at once, and by other processes once it is stored', async () => {
+    const { pages, directory } = await openWriter()
+    const { pages: other } = await openPages({ directory })
+    const { release } = lock(directory)
+    const page = (await take(pages, 'a'))!
+    expect(page.id).toBeLessThan(0)
+    expect(pages.find(draft('a').key)).toEqual([page])
+    expect(await pages.readBody(page)).toEqual(bodyOf('a'))
+    expect(pages.waiting()).toMatchObject({ pages: 1, isFull: false })
+    expect(other.find(draft('a').key)).toEqual([])
+    release()
+    await pages.settled(page)
+    expect(page.id).toBeGreaterThan(0)
+    expect(pages.waiting()).toEqual({ pages: 0, bytes: 0, isFull: false })
+    for (const each of [pages, other]) {
+      expect(each.find(draft('a').key)).toMatchObject([{ id: page.id }])
+      expect(await each.readBody(page)).toEqual(bodyOf('a'))
+    }
+  })
+
+  it('stays in memory when it is stored, unlike pages that another process stores', async () => {
+    const { pages, directory } = await openWriter()
+    const { pages: other } = await openPages({ directory })
+    const renewed: string[] = []
+    pages.onRenewed((keys) => renewed.push(...keys))
+    for (let n = 0; n < 200; n += 1) {
+      await take(pages, `p${n}`)
+      if (n % 7 === 0) await pages.settled({ kind: 'all' })
+      pages.poll()
+    }
+    await pages.settled({ kind: 'all' })
+    await store(other, 'b')
+    pages.poll()
+    expect(renewed).toEqual([draft('b').key])
+  })
+
+  it.each<[string, Selection]>([
+    ['everything', { kind: 'all' }],
+    ['its type', { kind: 'type', type: 'products' }],
+    ['its tag', { kind: 'tags', tags: ['product-a'] }],
+    ['its URL', { kind: 'urls', urls: [`${origin}/a`] }],
+  ])('is gone for ever when another process removes %s meanwhile', async (_, selection) => {
+    const { pages, directory } = await openWriter()
+    const dropped: string[] = []
+    pages.onRenewed((keys) => dropped.push(...keys))
+    await store(pages, 'before')
+    const index = new PageIndex(placesIn(directory))
+    onTestFinished(() => index.close())
+    const { key } = draft('a')
+    // The writer waits for the lock that the removal holds.
+    const taking = index.write(() => {
+      const taken = take(pages, 'a')
+      expect(pages.find(key)).toHaveLength(1)
+      index.log.append(selection, 0)
+      return taken
+    })
+    expect(pages.find(key)).toEqual([])
+    const page = (await taking)!
+    expect(await pages.readBody(page)).toBeNull()
+    await pages.settled(page)
+    expect(page.id).toBeLessThan(0)
+    expect(pages.find(key)).toEqual([])
+    expect(dropped).toEqual([key])
+    expect(pages.unstored()).toBe(0)
+    expect(await store(pages, 'a')).not.toBeNull()
+  })
+
+  it('leaves with its own fetch: a later fetch of the same page is stored', async () => {
+    const { pages, directory } = await openWriter()
+    const { release } = lock(directory)
+    const [old, newer] = [await take(pages, 'a'), await take(pages, 'a', Buffer.from('newer'))]
+    expect(pages.find(draft('a').key)).toEqual([newer, old])
+    release()
+    await pages.settled({ kind: 'all' })
+    expect(await pages.readBody(pages.find(draft('a').key)[0]!)).toEqual(Buffer.from('newer'))
+    expect(pages.counters().products.count).toBe(1)
+  })
+
+  it('is stored by close', async () => {
+    const { pages, directory } = await openWriter()
+    for (let n = 0; n < 300; n += 1) await take(pages, `p${n}`)
+    expect(pages.waiting().pages).toBeGreaterThan(100)
+    await pages.close()
+    const { pages: next } = await openPages({ directory })
+    expect(next.counters().products.count).toBe(300)
+  })
+
+  it('counts its hits once it is stored, and can be revalidated', async () => {
+    const { pages, directory } = await openWriter()
+    const { release } = lock(directory)
+    const page = (await take(pages, 'a'))!
+    pages.recordHits([{ page, hits: 3, ms: 6, usedAt: 5 }])
+    const freshened = pages.freshen(page, { ...draft('a'), lifetime: 99 }, pages.fence())
+    release()
+    expect(await freshened).toMatchObject({ id: page.id, lifetime: 99 })
+    await expect.poll(() => pages.find(draft('a').key)[0]!.hits).toBe(3)
+  })
+})
+
+describe('the queue', () => {
+  it('is bounded in bytes: beyond them a page is not stored, and patient callers wait', async () => {
+    const { pages, directory } = await openWriter()
+    const { release } = lock(directory)
+    let taken = 0
+    while ((await take(pages, `p${taken}`, Buffer.alloc(megabyte))) !== null) taken += 1
+    expect(taken).toBe(32)
+    expect(pages.waiting().isFull).toBe(true)
+    expect(pages.unstored()).toBe(1)
+    expect(pages.find(draft(`p${taken}`).key)).toEqual([])
+    const patient = store(pages, 'patient')
+    release()
+    expect(await patient).not.toBeNull()
+    expect(pages.counters().products.count).toBe(taken + 1)
+    expect(await take(pages, 'after')).not.toBeNull()
+  })
+
+  it('outlives the death of the writer: the pages in flight are reported and stored again', async () => {
+    const workers = watchWorkers()
+    const { pages, directory, warnings } = await openWriter()
+    await store(pages, 'before')
+    const { release } = lock(directory)
+    const taken = await Promise.all(Array.from({ length: 100 }, (_, n) => take(pages, `p${n}`)))
+    await vi.waitFor(() => expect(workers).toHaveLength(1))
+    await workers[0]!.terminate()
+    release()
+    await pages.settled({ kind: 'all' })
+    expect(workers).toHaveLength(2)
+    expect(warnings.join()).toMatch(/writer thread of the page store has ended.*64 pages wait to be stored again/)
+    for (const page of taken) expect(await pages.readBody(page!)).not.toBeNull()
+    expect(pages.counters().products.count).toBe(101)
+    expect(pages.unstored()).toBe(0)
+  })
+
+  it('gives up pages over which the writer dies twice', async () => {
+    const workers = watchWorkers()
+    const { pages, directory } = await openWriter()
+    await store(pages, 'before')
+    const { release } = lock(directory)
+    const page = (await take(pages, 'a'))!
+    for (const nth of [0, 1]) {
+      await vi.waitFor(() => expect(workers).toHaveLength(nth + 1), { timeout: 5_000 })
+      if (nth === 1) await once(workers[nth]!, 'message')
+      await workers[nth]!.terminate()
+    }
+    await pages.settled(page)
+    expect(page.id).toBeLessThan(0)
+    expect(pages.find(draft('a').key)).toEqual([])
+    expect(pages.unstored()).toBe(1)
+    release()
+    expect(await store(pages, 'a')).not.toBeNull()
+  })
+})
+
+describe('thorough compression', () => {
+  const html = Buffer.from(Array.from({ length: 500 }, (_, n) => `<p>${n * 7919}</p>`).join(''))
+  const cheap = zlib.zstdCompressSync(html)
+  const changes = { encoding: 'zstd', originalSize: html.length } as const
+
+  it('follows the second visit, keeps the page and its hits, and never mixes the codings', async () => {
+    const { pages, directory } = await openWriter()
+    const { pages: other } = await openPages({ directory })
+    const page = (await pages.take(draft('a', changes), cheap, pages.fence()))!
+    await pages.settled(page)
+    const [seen] = other.find(draft('a').key)
+    pages.recordHits([{ page, hits: 2, ms: 1, usedAt: 1 }])
+    await vi.waitFor(() => expect(pages.find(draft('a').key)[0]!.encoding).toBe('br'), { timeout: 10_000 })
+    const [recoded] = pages.find(draft('a').key)
+    expect(recoded).toMatchObject({ id: page.id, hits: 2, originalSize: html.length })
+    expect(recoded!.size).toBeLessThan(cheap.length)
+    expect(zlib.brotliDecompressSync((await pages.readBody(recoded!))!)).toEqual(html)
+    expect(pages.counters().products).toMatchObject({ count: 1, size: recoded!.size, hits: 2 })
+    expect(await other.readBody(seen!)).toBeNull()
+    expect(other.damaged() + pages.damaged()).toBe(0)
+    expect(await pages.remove({ kind: 'tags', tags: ['product-a'] })).toBe(1)
+  })
+
+  it.each([
+    ['that was removed', async (pages: PageStore) => void (await pages.remove({ kind: 'all' })), {}],
+    ['that may not be transformed', async () => {}, { headers: [['Cache-Control', 'max-age=60, no-transform']] }],
+  ] as const)('leaves a page %s alone', async (_, before, more) => {
+    const { pages } = await openWriter()
+    const page = (await pages.put({ ...draft('a', changes), ...more }, cheap, pages.fence()))!
+    await before(pages)
+    pages.recordHits([{ page, hits: 2, ms: 1, usedAt: 1 }])
+    await pages.put(draft('b'), bodyOf('b'), pages.fence())
+    expect(pages.find(draft('a').key).map(({ encoding }) => encoding)).not.toContain('br')
+  })
+})
+
+const canMount = spawnSync('unshare', ['--mount', 'true']).status === 0
+
+describe.skipIf(!canMount)('a full disk', () => {
+  const mounted = async (options: string) => {
+    const directory = await tempDir()
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', directory]).status !== 0) throw new Error('mount')
+    onTestFinished(() => void spawnSync('umount', ['-l', directory]))
+    return directory
+  }
+
+  it('makes the writer evict pages', async () => {
+    const { pages } = await openWriter(await mounted('size=2m'))
+    for (let n = 0; n < 400; n += 1) await take(pages, `p${n}`, Buffer.alloc(9_000, n))
+    await pages.settled({ kind: 'all' })
+    expect(await pages.readBody(pages.find(draft('p399').key)[0]!)).toEqual(Buffer.alloc(9_000, 399))
+    expect(pages.damaged()).toBe(0)
+  })
+})
+
+it('a page that cannot be written is served while it waits, and leaves memory when that fails', async () => {
+  const { pages, directory } = await openWriter()
+  const dropped: string[] = []
+  pages.onRenewed((keys) => dropped.push(...keys))
+  await store(pages, 'before')
+  await rm(placesIn(directory).temporary, { recursive: true })
+  await writeFile(placesIn(directory).temporary, '')
+  const page = (await take(pages, 'a'))!
+  expect(pages.find(draft('a').key)).toEqual([page])
+  await pages.settled(page)
+  expect(page.id).toBeLessThan(0)
+  expect(pages.find(draft('a').key)).toEqual([])
+  expect(dropped).toContain(draft('a').key)
+  await expect.poll(async () => (await store(pages, 'a')) !== null, { timeout: 10_000 }).toBe(true)
+})

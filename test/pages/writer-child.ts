@@ -1,0 +1,42 @@
+/**
+ * Run by the crash tests: a serving process on the given directory. It takes pages for ever while it purges them, and
+ * reports each purge once it is acknowledged. The body of a page is the number of purges when its fetch began.
+ */
+import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
+import { draft } from './draft.ts'
+
+const [directory = '', prefix = ''] = process.argv.slice(2)
+const pages = await openFilesystemStore({ directory, maxSize: null, now: Date.now, onWarning: () => {}, writer: true })
+let version = 0
+
+async function purgeForEver(): Promise<void> {
+  for (;;) {
+    version += 1
+    const purged = version
+    const waiting = pages.waiting().pages
+    const done = await pages.remove({ kind: 'tags', tags: [prefix] }).then(
+      () => true,
+      () => false,
+    )
+    if (done) process.send!({ purged, waiting })
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 40))
+  }
+}
+
+async function takeForEver(): Promise<void> {
+  for (let n = 0; ; n += 1) {
+    const fence = pages.fence()
+    const body = Buffer.from(`${version} ${'x'.repeat(2_000)}`)
+    const page = draft(`${prefix}${n % 5_000}`, { tags: [prefix], deleteAt: Number.POSITIVE_INFINITY })
+    if (n % 25 === 0) await new Promise((resolve) => setImmediate(resolve))
+    await pages.take(page, body, fence)
+    if (n % 3_000 === 0) {
+      const durable = { ...page, ...draft(`${prefix}durable`), tags: [`${prefix}durable`], deleteAt: page.deleteAt }
+      if ((await pages.put(durable, Buffer.from(`${n}`), pages.fence())) !== null) process.send!({ stored: n })
+    }
+  }
+}
+
+process.on('disconnect', () => process.exit(0))
+void purgeForEver()
+void takeForEver()
