@@ -91,14 +91,14 @@ function sum(entries: readonly Entry[]): number {
   return entries.reduce((total, { size }) => total + size, 0)
 }
 
-it.each([1, 2, 3, 4, 5])('holds and evicts what the reference does (seed %i)', (seed) => {
+it.each([1, 2, 3])('holds and evicts what the reference does (seed %i)', (seed) => {
   const next = random(seed)
   const whole = (below: number) => Math.floor(next() * below)
   const left: string[] = []
   const cache = new FifoCache<number>({ capacity: 1_000, sizeOf: (size) => size, onLeave: (_, key) => left.push(key) })
   const reference = new Reference(1_000)
   const present = new Set<string>()
-  for (let step = 0; step < 20_000; step++) {
+  for (let step = 0; step < 5_000; step++) {
     const key = `k${whole(60) ** 2 % 60}`
     const action = next()
     if (action < 0.6) expect(cache.get(key)).toBe(reference.get(key))
@@ -152,9 +152,9 @@ it('clear removes everything without a notice', () => {
 })
 
 it('a crawler costs visitors hardly a hit, where LRU loses a quarter of them', () => {
-  const trace = { pages: 10_000, skew: 0.9, visits: 60_000, crawled: 60_000 }
-  const during = (name: string, crawled: number) => hitRatio(policies[name]!(8 * 2 ** 20), { ...trace, crawled }).crawl
-  expect(during('s3-fifo', 60_000)).toBeGreaterThan(0.95 * during('s3-fifo', 0))
-  expect(during('lru', 60_000)).toBeLessThan(0.8 * during('lru', 0))
-  expect(during('s3-fifo', 60_000)).toBeGreaterThan(1.3 * during('lru', 60_000))
+  const trace = { pages: 5_000, skew: 0.9, visits: 30_000 }
+  const during = (name: string, crawled: number) => hitRatio(policies[name]!(4 * 2 ** 20), { ...trace, crawled }).crawl
+  expect(during('s3-fifo', 30_000)).toBeGreaterThan(0.95 * during('s3-fifo', 0))
+  expect(during('lru', 30_000)).toBeLessThan(0.8 * during('lru', 0))
+  expect(during('s3-fifo', 30_000)).toBeGreaterThan(1.3 * during('lru', 30_000))
 })
