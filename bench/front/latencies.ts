@@ -11,7 +11,7 @@ const hitsPerSecond = 300
 const besidePerSecond = 500
 const paths = Array.from({ length: 100 }, (_, n) => `${category}visited-${n}`)
 
-/** Hits at a fixed rate, alone and beside other work. */
+/** Hits at a fixed rate, alone and during other load. */
 export function latencyShapes(arrangement: Arrangement): Shape[] {
   const { seconds, unseen } = arrangement
   const paced = (contender: Contender, changes: Partial<Visits>) => ({
