@@ -1,20 +1,28 @@
 import { fileURLToPath } from 'node:url'
-import { startChild } from '../../test/helpers/child.ts'
+import { answers, startChild } from '../../test/helpers/child.ts'
 import { freePort, startDaemon } from '../../test/helpers/daemon.ts'
-import type { Origin } from '../../test/helpers/origin.ts'
 import { installed, startNginx, startVarnish } from '../../test/helpers/rivals.ts'
 import { onServerCore } from './cores.ts'
-import { pagePath } from './shop.ts'
+import { basket } from './fast-shop.ts'
 
 export type Coding = 'gzip' | 'identity'
 
-/** A server that serves the sample page from its cache. */
+/** A cache in front of the shop, on the server's core. */
 export interface Contender {
   name: ContenderName
-  url(coding: Coding): string
-  /** Whether a response claims to come from the cache. */
-  saysHit(headers: Headers): boolean
+  /** The bare server has one address per coding. */
+  url(path: string, coding: Coding): string
+  /** Matches the head of a response that comes from the cache. */
+  hit: RegExp
+  /** The process, where it may have work left after it has answered. */
+  pid: number | null
   stop(): Promise<unknown>
+}
+
+/** What the caches need to know of the shop. */
+export interface Shop {
+  url: string
+  host: string
 }
 
 /** The program that a rival needs. */
@@ -25,13 +33,13 @@ export const contenderNames = Object.keys(starts) as ContenderName[]
 
 /** Starts the named contenders on the server's core; those that are not installed are in `missing`. */
 export async function startContenders(
-  origin: Origin,
+  shop: Shop,
   names: readonly ContenderName[],
 ): Promise<{ contenders: Contender[]; missing: string[] }> {
   const contenders: Contender[] = []
   const present = names.filter((name) => !(name in programs) || installed(programs[name] ?? ''))
   try {
-    for (const name of present) contenders.push(await starts[name](origin))
+    for (const name of present) contenders.push(await starts[name](shop))
   } catch (error) {
     await Promise.all(contenders.map((contender) => contender.stop()))
     throw error
@@ -39,12 +47,14 @@ export async function startContenders(
   return { contenders, missing: names.filter((name) => !present.includes(name)) }
 }
 
-async function ours(origin: Origin): Promise<Contender> {
-  const daemon = await startDaemon({ args: ['--origin', origin.url], prefix: onServerCore })
+/** pagecache; `config` is its configuration file. */
+export async function ours(shop: Shop, config: Record<string, unknown> = {}): Promise<Contender> {
+  const daemon = await startDaemon({ args: ['--origin', shop.url], prefix: onServerCore, config })
   return {
     name: 'ours',
-    url: () => daemon.url + pagePath,
-    saysHit: (headers) => /;\s*hit\b/.test(headers.get('cache-status') ?? ''),
+    url: (path) => daemon.url + path,
+    hit: /^cache-status:.*;\s*hit\b/im,
+    pid: daemon.pid,
     stop: daemon.stop,
   }
 }
@@ -53,41 +63,39 @@ async function bare(): Promise<Contender> {
   const program = fileURLToPath(new URL('bare-server.ts', import.meta.url))
   const start = async (coding: Coding) => {
     const port = await freePort()
-    const url = `http://127.0.0.1:${port}${pagePath}`
-    const ready = () =>
-      fetch(url).then(
-        async (answer) => (await answer.arrayBuffer(), true),
-        () => false,
-      )
-    const child = await startChild([...onServerCore, process.execPath, program, String(port), coding], { ready })
-    return { url, child }
+    const url = `http://127.0.0.1:${port}`
+    const argv = [...onServerCore, process.execPath, program, String(port), coding] as const
+    return { url, child: await startChild(argv, { ready: () => answers(url) }) }
   }
   const servers = { gzip: await start('gzip'), identity: await start('identity') }
   return {
     name: 'node',
-    url: (coding) => servers[coding].url,
-    saysHit: () => true,
+    url: (path, coding) => servers[coding].url + path,
+    hit: /^/,
+    pid: null,
     stop: () => Promise.all([servers.gzip.child.stop(), servers.identity.child.stop()]),
   }
 }
 
-async function varnish(origin: Origin): Promise<Contender> {
-  const rival = await startVarnish({ origin: origin.host, probe: pagePath, prefix: onServerCore })
+async function varnish(shop: Shop): Promise<Contender> {
+  const rival = await startVarnish({ origin: shop.host, probe: basket, prefix: onServerCore })
   return {
     name: 'varnish',
-    url: () => rival.url + pagePath,
+    url: (path) => rival.url + path,
     // A hit has two transaction numbers: its own, and that of the fetch.
-    saysHit: (headers) => /^\d+ \d+$/.test(headers.get('x-varnish') ?? ''),
+    hit: /^x-varnish: \d+ \d+/im,
+    pid: null,
     stop: rival.stop,
   }
 }
 
-async function nginx(origin: Origin): Promise<Contender> {
-  const rival = await startNginx({ origin: origin.host, probe: pagePath, prefix: onServerCore })
+async function nginx(shop: Shop): Promise<Contender> {
+  const rival = await startNginx({ origin: shop.host, probe: basket, prefix: onServerCore })
   return {
     name: 'nginx',
-    url: () => rival.url + pagePath,
-    saysHit: (headers) => headers.get('x-cache') === 'HIT',
+    url: (path) => rival.url + path,
+    hit: /^x-cache: HIT/im,
+    pid: null,
     stop: rival.stop,
   }
 }

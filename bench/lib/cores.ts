@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { availableParallelism, cpus } from 'node:os'
+import { readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
 
 /** Pins a program to the server's core. */
 export const onServerCore = ['taskset', '-c', '0'] as const
@@ -8,7 +9,8 @@ export const onLoadCore = ['taskset', '-c', '1'] as const
 
 /** Pins this process, its threads and its children to the load's core; throws on a machine with one core. */
 export function leaveServerCore(): void {
-  if (availableParallelism() < 2)
+  // A benchmark that another one runs is pinned already.
+  if (cpus().length < 2)
     throw new Error('The benchmark needs two cores, one for the server and one for the load. This machine has one.')
   const moved = spawnSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)], { encoding: 'utf8' })
   if (moved.status !== 0) throw new Error(`taskset: ${moved.stderr || String(moved.error)}`)
@@ -26,4 +28,13 @@ export function watchServerCore(): () => number {
     const busy = after.busy - before.busy
     return busy / (busy + after.idle - before.idle)
   }
+}
+
+/** Clock ticks per second of /proc, on every Linux that Node runs on. */
+const ticksPerSecond = 100
+
+/** The processor time of a process and its threads so far, in seconds. */
+export function processorTime(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
 }

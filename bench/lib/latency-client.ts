@@ -1,7 +1,6 @@
 /**
- * Program: visits cached pages at a fixed rate over a few keep-alive connections and prints the latencies in milliseconds. Latency is
- * measured from the scheduled time of a visit, not from when a connection was free, so a stall of the server affects every visit that it
- * delays. Argument: a `Visits` as JSON.
+ * Program: visits pages at a fixed rate over a few keep-alive connections and prints the latencies in milliseconds. Latency is measured
+ * from the scheduled time of a visit, not from when a connection was free, so a stall of the server affects every visit that it delays. Argument: a `Visits` as JSON.
  */
 import { connect, type Socket } from 'node:net'
 import { percentile } from './statistics.ts'
@@ -13,6 +12,10 @@ export interface Visits {
   perSecond: number
   seconds: number
   connections: number
+  /** A pattern of the head of every response; without it, that of a hit of pagecache. */
+  expect?: string
+  /** Appended to each path with a number of its own, so that every page is new. */
+  fresh?: string
 }
 
 export interface Latencies {
@@ -23,6 +26,7 @@ export interface Latencies {
 }
 
 const visits = JSON.parse(process.argv[2] ?? '') as Visits
+const expected = new RegExp(visits.expect ?? String.raw`^cache-status:.*;\s*hit\b`, 'im')
 const total = Math.round(visits.perSecond * visits.seconds)
 const latencies: number[] = []
 const due: { path: string; at: number }[] = []
@@ -32,7 +36,8 @@ const start = performance.now() + 50
 let scheduled = 0
 const clock = setInterval(() => {
   while (scheduled < total && performance.now() >= start + (scheduled * 1000) / visits.perSecond) {
-    const path = visits.paths[scheduled % visits.paths.length] ?? '/'
+    const given = visits.paths[scheduled % visits.paths.length] ?? '/'
+    const path = visits.fresh === undefined ? given : given + visits.fresh + scheduled
     // This program's timers are up to a millisecond late, which must not count against the server.
     due.push({ path, at: performance.now() })
     scheduled++
@@ -55,9 +60,10 @@ function visit(socket: Socket, { path, at }: { path: string; at: number }): void
     if (head < 0) return
     const text = received.toString('latin1', 0, head)
     const length = Number(/^content-length: *(\d+)/im.exec(text)?.[1])
-    if (!text.startsWith('HTTP/1.1 200 ') || !/^cache-status:.*;\s*hit\b/im.test(text) || Number.isNaN(length))
-      fail(`not a hit: ${path}:\n${text}`)
-    if (received.length < head + 4 + length) return
+    const chunked = /^transfer-encoding: *chunked/im.test(text)
+    if (!text.startsWith('HTTP/1.1 200 ') || !expected.test(text) || (Number.isNaN(length) && !chunked))
+      fail(`not the expected response: ${path}:\n${text}`)
+    if (chunked ? !received.toString('latin1').endsWith('\r\n0\r\n\r\n') : received.length < head + 4 + length) return
     latencies.push(performance.now() - at)
     socket.off('data', take)
     idle.push(socket)

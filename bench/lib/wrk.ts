@@ -14,9 +14,14 @@ export interface Load {
   paths?: readonly string[]
   /** Sent in turn with POST to `url`, each with its visitor's cookie. */
   posts?: readonly { body: string; cookie: string }[]
+  /** Sent with POST instead of GET. */
+  body?: string
+  /** Appends this text and a number to the path, another number for each request. */
+  fresh?: string
 }
 
 export interface LoadResult {
+  requests: number
   requestsPerSecond: number
   bytesPerRequest: number
   /** Milliseconds. */
@@ -48,6 +53,26 @@ function turns(paths: readonly string[]): string {
   return `local paths, turn = {${list}}, 0\nrequest = function()\n  turn = turn % #paths + 1\n  return wrk.format(nil, paths[turn])\nend\n`
 }
 
+/** Lua code that requests a new path each time. */
+function newPaths(prefix: string): string {
+  return `local before, after, number
+init = function()
+  local whole = wrk.format(nil, wrk.path .. ${JSON.stringify(prefix)} .. '@')
+  local at = whole:find('@', 1, true)
+  before, after, number = whole:sub(1, at - 1), whole:sub(at + 1), 0
+end
+request = function()
+  number = number + 1
+  return before .. number .. after
+end
+`
+}
+
+/** Lua code that posts one body. */
+function post(body: string): string {
+  return `wrk.method = 'POST'\nwrk.body = ${JSON.stringify(body)}\n`
+}
+
 /** Lua code that sends the bodies in turn; the requests are built once. */
 function postsInTurn(posts: NonNullable<Load['posts']>): string {
   const list = posts.map(({ body, cookie }) => `{${JSON.stringify(body)},${JSON.stringify(cookie)}}`).join(',')
@@ -65,12 +90,19 @@ end
 `
 }
 
+function shapeOf({ paths, posts, body, fresh }: Pick<Load, 'paths' | 'posts' | 'body' | 'fresh'>): string {
+  if (paths !== undefined) return turns(paths)
+  if (posts !== undefined) return postsInTurn(posts)
+  if (fresh !== undefined) return newPaths(fresh)
+  return body === undefined ? '' : post(body)
+}
+
 /** Runs wrk with one thread on the load's core. Throws if any request failed, because failures are cheap and would look fast. */
-export async function load({ url, headers, connections, seconds, paths, posts }: Load): Promise<LoadResult> {
+export async function load({ url, headers, connections, seconds, ...shape }: Load): Promise<LoadResult> {
   const directory = await scratch('wrk')
   try {
     const file = join(directory.path, 'done.lua')
-    await writeFile(file, script + (paths ? turns(paths) : '') + (posts ? postsInTurn(posts) : ''))
+    await writeFile(file, script + shapeOf(shape))
     const lines = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
     const [taskset, ...pinned] = onLoadCore
     const argv = [...pinned, 'wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', file, ...lines, url]
@@ -78,6 +110,7 @@ export async function load({ url, headers, connections, seconds, paths, posts }:
     const summary = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Summary
     if (summary.failures > 0) throw new Error(`${url}: ${summary.failures} of ${summary.requests} requests failed`)
     return {
+      requests: summary.requests,
       requestsPerSecond: summary.requests / (summary.microseconds / 1e6),
       bytesPerRequest: summary.bytes / summary.requests,
       p50: summary.p50 / 1000,

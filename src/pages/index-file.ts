@@ -8,8 +8,8 @@ import { directoryMode, fileMode, newFresh, within, type Places } from './places
 
 /** "pgch": identifies our index among SQLite files. */
 const applicationId = 0x70676368
-/** Version 3: digests of a body's pieces follow the body in its file. */
-const schemaVersion = 3
+/** Version 4: pages without a hit are evicted before the others. */
+const schemaVersion = 4
 
 /**
  * A page is dead when its epoch differs from that of its type, or when `dead` lists it. Its body and then its rows are
@@ -33,7 +33,7 @@ const schema = `
   CREATE INDEX page_key ON page (key_hash);
   CREATE INDEX page_type ON page (type, epoch);
   CREATE INDEX page_url ON page (url);
-  CREATE INDEX page_used ON page (used_at);
+  CREATE INDEX page_used ON page (hits > 0, used_at);
   CREATE INDEX page_delete ON page (delete_at);
   CREATE TABLE tag (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
   CREATE TABLE page_tag (

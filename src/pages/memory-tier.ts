@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { FifoCache } from './fifo-cache.ts'
 import type { Encoding, Page, PageType } from './page.ts'
 import { variantOf } from './page-row.ts'
 import type { HitCount, Selection } from './page-store.ts'
@@ -29,12 +29,12 @@ const largestBody = 2 ** 20
 const largestPart = 1 / 8
 
 /**
- * Bodies in memory, evicted least recently used first. The tier does not check its own validity: callers poll the store
- * before reading, drop what the store reports as removed, and add only pages whose fence still holds (ARCHITECTURE.md,
- * invariant "one truth across processes").
+ * Bodies in memory; a crawler's pages do not displace the popular ones (docs/decisions/0078-pages-requested-once.md). The
+ * tier does not check its own validity: callers poll the store before reading, drop what the store reports as removed, and
+ * add only pages whose fence still holds (ARCHITECTURE.md, invariant "one truth across processes").
  */
 export class MemoryTier {
-  readonly #entries: LRUCache<string, MemoryEntry[]>
+  readonly #entries: FifoCache<MemoryEntry[]>
   readonly #keysByTag: KeysBy<string> = new Map()
   readonly #keysByUrl: KeysBy<string> = new Map()
   readonly #keysByType: KeysBy<PageType> = new Map()
@@ -49,11 +49,10 @@ export class MemoryTier {
   constructor(maxBytes: number, maxVariants = defaultMaxVariants) {
     this.#maxVariants = maxVariants
     this.#largest = Math.min(largestBody, maxBytes * largestPart)
-    this.#entries = new LRUCache<string, MemoryEntry[]>({
-      maxSize: Math.max(1, maxBytes),
-      sizeCalculation: sizeOf,
-      noDisposeOnSet: true,
-      dispose: (entries, key) => this.#unlabel(entries, key),
+    this.#entries = new FifoCache<MemoryEntry[]>({
+      capacity: maxBytes,
+      sizeOf,
+      onLeave: (entries, key) => this.#unlabel(entries, key),
     })
   }
 
@@ -88,7 +87,7 @@ export class MemoryTier {
     const entries = this.#entries.peek(entry.page.key)
     if (entries === undefined || !entries.includes(entry)) return
     entry.bodies[encoding] = compact(body)
-    // A new array, because the cache would not measure the existing one again.
+    // A new array: `#hold` compares it with the existing one.
     this.#hold(entry.page.key, [...entries])
   }
 
@@ -147,7 +146,7 @@ export class MemoryTier {
   }
 
   get bytes(): number {
-    return this.#entries.calculatedSize
+    return this.#entries.size
   }
 
   /** Number of pages in memory, counting variants. */

@@ -1,17 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
+import { EvictionOrder, type DeadPage, type LeastUsed } from './eviction-order.ts'
 import { live } from './page-reads.ts'
 import { pageTypes, type PageType } from './page.ts'
-
-export interface DeadPage {
-  id: number
-  file: string
-}
-
-export interface LeastUsed extends DeadPage {
-  size: number
-  /** 0 when its type was cleared since. */
-  live: number
-}
 
 /** Selects the next pages to remove in slices, so that no complete list is ever in memory. */
 export class PageChoices {
@@ -19,7 +9,7 @@ export class PageChoices {
   readonly #getTaggedQuery: Statement<[number, number, number], number>
   readonly #getAtUrlsQuery: Statement<[string], { value: number; id: number }>
   readonly #getUrlsQuery: Statement<[string, string, number, number], { id: number; url: string }>
-  readonly #getLeastUsedQuery: Statement<[number], LeastUsed>
+  readonly #evictionOrder: EvictionOrder
   readonly #getExpiredQuery: Statement<[number, number], number>
   readonly #getExpiredFilesQuery: Statement<[number, number], DeadPage>
   readonly #getDeadQuery: Statement<[number], DeadPage>
@@ -47,10 +37,7 @@ export class PageChoices {
     this.#getUrlsQuery = database.prepare(
       'SELECT id, url FROM page WHERE url >= ? AND (url > ? OR id > ?) ORDER BY url, id LIMIT ?',
     )
-    this.#getLeastUsedQuery = database.prepare(
-      `SELECT p.id, p.size, p.file, p.epoch = s.epoch AS live FROM page p CROSS JOIN stat s ON s.type = p.type
-       WHERE NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = p.id) ORDER BY p.used_at, p.id LIMIT ?`,
-    )
+    this.#evictionOrder = new EvictionOrder(database)
     this.#getExpiredQuery = database
       .prepare<[number, number], number>(
         'SELECT id FROM page WHERE delete_at <= ? AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = page.id) LIMIT ?',
@@ -94,11 +81,12 @@ export class PageChoices {
     return this.#getUrlsQuery.all(after.url, after.url, after.id, limit)
   }
 
+  /** The next pages to evict. */
   leastUsed(limit: number): LeastUsed[] {
-    return this.#getLeastUsedQuery.all(limit)
+    return this.#evictionOrder.next(limit)
   }
 
-  /** The pages that are missed least: expired ones first, then the least recently used. */
+  /** The pages that are missed least: expired ones first, then those of `leastUsed`. */
   leastUseful(now: number, limit: number): DeadPage[] {
     const found = this.#getExpiredFilesQuery.all(now, limit)
     if (found.length >= limit) return found

@@ -23,10 +23,12 @@ export interface RivalOptions {
   prefix?: readonly string[]
 }
 
+/** Rivals are installed where `PATH` may leave them out. */
+export const rivalEnvironment = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` }
+
 /** Whether a program is installed in `PATH` or in `/usr/sbin`, which `PATH` may omit. */
 export function installed(program: string): boolean {
-  const path = `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`
-  return spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH: path } }).status === 0
+  return spawnSync('sh', ['-c', `command -v ${program}`], { env: rivalEnvironment }).status === 0
 }
 
 /** Cookies that only browser scripts read: a shop's proxy removes them before it looks for a session. */
@@ -64,17 +66,21 @@ sub vcl_recv {
   })
 }
 
-/** nginx proxy_cache as a shop runs it: one worker, open_file_cache, the session cookie bypasses, gzip and identity kept apart by the origin's Vary. */
+/**
+ * nginx proxy_cache as a shop runs it: one worker, open_file_cache, kept connections to the shop, the session cookie bypasses, gzip and
+ * identity kept apart by the origin's Vary, one request renews a stale page in the background.
+ */
 export async function startNginx(options: RivalOptions): Promise<Rival> {
   return await startRival('nginx', options, async (directory, port) => {
     await mkdir(join(directory, 'logs'))
     const configuration = join(directory, 'nginx.conf')
-    await writeFile(configuration, nginxConfiguration(directory, port, options.origin))
+    await writeFile(configuration, nginxConfiguration(directory, cachingServer(directory, port, options.origin)))
     return ['nginx', '-p', directory, '-c', configuration, '-e', join(directory, 'logs/error.log')]
   })
 }
 
-function nginxConfiguration(directory: string, port: number, origin: string): string {
+/** The configuration of an nginx with one worker and all its files in a directory; `servers` goes into its `http` block. */
+export function nginxConfiguration(directory: string, servers: string): string {
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `  ${name}_temp_path ${directory}/${name};`,
   )
@@ -94,24 +100,32 @@ ${places.join('\n')}
   open_file_cache max=10000 inactive=60s;
   open_file_cache_valid 60s;
   open_file_cache_min_uses 1;
-  proxy_cache_path ${directory}/cache levels=1:2 keys_zone=shop:16m max_size=512m inactive=1h use_temp_path=off;
+${servers}}
+`
+}
+
+function cachingServer(directory: string, port: number, origin: string): string {
+  return `  proxy_cache_path ${directory}/cache levels=1:2 keys_zone=shop:64m max_size=2g inactive=1h use_temp_path=off;
   map $http_accept_encoding $coding { default ""; "~gzip" "gzip"; }
+  upstream shop { server ${origin}; keepalive 128; keepalive_requests 100000000; }
   server {
     listen 127.0.0.1:${port};
     location / {
-      proxy_pass http://${origin};
+      proxy_pass http://shop;
       proxy_http_version 1.1;
+      proxy_set_header Connection "";
       proxy_set_header Host $http_host;
       proxy_set_header Accept-Encoding $coding;
       proxy_cache shop;
       proxy_cache_key $scheme$http_host$request_uri;
       proxy_cache_lock on;
+      proxy_cache_use_stale updating;
+      proxy_cache_background_update on;
       proxy_cache_bypass $cookie_session;
       proxy_no_cache $cookie_session;
       add_header X-Cache $upstream_cache_status;
     }
   }
-}
 `
 }
 
@@ -126,8 +140,7 @@ async function startRival(
   let child: Child
   try {
     const argv = [...(options.prefix ?? []), ...(await prepare(directory, port))] as [string]
-    const env = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` }
-    child = await startChild(argv, { cwd: directory, env, ready: () => answers(url + options.probe) })
+    child = await startChild(argv, { cwd: directory, env: rivalEnvironment, ready: () => answers(url + options.probe) })
   } catch (error) {
     await discard()
     throw error

@@ -52,6 +52,26 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(pages.find(draft('p1').key)).toHaveLength(0)
     })
 
+    it('keeps pages with hits while a crawler stores new ones', async () => {
+      const time = clock()
+      const pages = await open({ maxSize: 10_000, now: time.now })
+      const popular = ['p0', 'p1', 'p2', 'p3']
+      const put = async (name: string) => {
+        await pages.put(draft(name), Buffer.alloc(1_000), pages.fence())
+        time.advance(1_000)
+      }
+      for (const name of popular) await put(name)
+      const visited = popular.flatMap((name) => pages.find(draft(name).key))
+      pages.recordHits(visited.map((page) => ({ page, hits: 1, ms: 1, usedAt: time.now() })))
+      for (let n = 0; n < 30; n += 1) await put(`crawled${n}`)
+      expect(popular.filter((name) => pages.find(draft(name).key).length === 1)).toEqual(popular)
+      expect(pages.find(draft('crawled29').key)).toHaveLength(1)
+      // Without further visits they go too.
+      for (let n = 30; n < 100; n += 1) await put(`crawled${n}`)
+      expect(popular.filter((name) => pages.find(draft(name).key).length === 1)).toEqual([])
+      expect(pages.find(draft('crawled99').key)).toHaveLength(1)
+    })
+
     it('a body larger than the limit is not stored', async () => {
       const pages = await open({ maxSize: 100 })
       expect(await pages.put(draft('a'), Buffer.alloc(101), pages.fence())).toBeNull()

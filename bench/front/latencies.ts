@@ -1,0 +1,105 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { exchange } from '../../test/helpers/exchange.ts'
+import type { Contender, ContenderName } from '../lib/contenders.ts'
+import { category } from '../lib/fast-shop.ts'
+import type { Latencies, Visits } from '../lib/latency-client.ts'
+import type { Storm } from '../lib/purge-client.ts'
+import { passed } from './misses.ts'
+import { caches, hit, portOf, runProgram, type Arrangement, type Shape } from './shape.ts'
+
+const hitsPerSecond = 300
+const besidePerSecond = 500
+const paths = Array.from({ length: 100 }, (_, n) => `${category}visited-${n}`)
+
+/** Hits at a fixed rate, alone and during other load. */
+export function latencyShapes(arrangement: Arrangement): Shape[] {
+  const { seconds, unseen } = arrangement
+  const paced = (contender: Contender, changes: Partial<Visits>) => ({
+    ...visits(contender, seconds + 2),
+    perSecond: besidePerSecond,
+    connections: 32,
+    expect: '^',
+    ...changes,
+  })
+  return [
+    beside(arrangement, `${besidePerSecond} misses/s`, caches, (contender) => [
+      'lib/latency-client.ts',
+      paced(contender, { paths: [unseen()], fresh: '' }),
+    ]),
+    beside(arrangement, `${besidePerSecond} pass-throughs/s`, caches, (contender) => {
+      const { path, headers } = passed('GET', '20 kB')
+      return ['lib/latency-client.ts', paced(contender, { paths: [path], headers })]
+    }),
+    beside(arrangement, 'a purge storm', [], (contender) => ['lib/purge-client.ts', storm(contender, seconds + 2)]),
+    besideOperators(arrangement),
+  ]
+}
+
+function visits(contender: Contender, seconds: number): Visits {
+  const { headers } = hit('gzip')
+  const expect = contender.hit.source
+  return { port: portOf(contender), paths, headers, perSecond: hitsPerSecond, seconds, connections: 8, expect }
+}
+
+function storm(contender: Contender, seconds: number): Storm {
+  return { port: portOf(contender), first: 0, count: 1e9, connections: 16, pages: null, seconds }
+}
+
+function beside(
+  { seconds }: Arrangement,
+  what: string,
+  rivals: readonly ContenderName[],
+  work: (contender: Contender) => [file: string, argument: object],
+): Shape {
+  const latencies = (contender: Contender, duration: number) =>
+    runProgram<Latencies>('lib/latency-client.ts', [JSON.stringify(visits(contender, duration))])
+  return {
+    name: `99th percentile of hits beside ${what}`,
+    unit: '× quiet',
+    rivals,
+    goal: { atMost: 2 },
+    async prepare(contender) {
+      const { headers } = hit('gzip')
+      for (const path of [...paths, ...paths]) await exchange(contender.url(path, 'gzip'), { headers })
+      await latencies(contender, 1)
+    },
+    async measure(contender) {
+      const quiet = await latencies(contender, seconds)
+      const [file, argument] = work(contender)
+      const busy = await during(file, argument, () => latencies(contender, seconds))
+      return { value: busy.p99 / quiet.p99, note: `${quiet.p99.toFixed(2)} → ${busy.p99.toFixed(2)} ms` }
+    },
+  }
+}
+
+/** Measures while a program runs, and stops that. It must not fail before. */
+async function during<Result>(file: string, argument: object, measure: () => Promise<Result>): Promise<Result> {
+  const over = new AbortController()
+  const work = runProgram(file, [JSON.stringify(argument)], over.signal).catch((error: unknown) => {
+    if (!over.signal.aborted) throw error
+  })
+  await pause(500)
+  const failure = new Promise<never>((_, reject) => work.catch(reject))
+  try {
+    return await Promise.race([measure(), failure])
+  } finally {
+    over.abort()
+    await work
+  }
+}
+
+/** Measured by bench/hit-under-load.ts with a daemon of its own. */
+function besideOperators({ seconds }: Arrangement): Shape {
+  return {
+    name: '99th percentile of hits beside statistics, clears and warmups',
+    unit: '× quiet',
+    rivals: [],
+    goal: { atMost: 2 },
+    async measure() {
+      const given = ['--rounds', '1', '--seconds', String(seconds), '--json']
+      type Result = Record<'quiet' | 'busy', Latencies> & { multiple: number }
+      const { multiple, quiet, busy } = await runProgram<Result>('hit-under-load.ts', given)
+      return { value: multiple, note: `${quiet.p99.toFixed(2)} → ${busy.p99.toFixed(2)} ms` }
+    },
+  }
+}

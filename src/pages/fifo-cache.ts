@@ -1,0 +1,185 @@
+import { hash, randomBytes } from 'node:crypto'
+
+/** An entry of one of the two queues. */
+interface Node<Value> {
+  readonly key: string
+  value: Value
+  size: number
+  /** Uses since it entered its queue, up to `mostUses`. */
+  uses: number
+  queue: Queue<Value>
+  newer: Node<Value> | null
+  older: Node<Value> | null
+}
+
+/** The share of the capacity in which new entries must prove themselves. */
+const freshShare = 0.1
+/** Uses beyond these do not protect an entry longer. */
+const mostUses = 3
+
+export interface FifoCacheOptions<Value> {
+  /** The largest sum of sizes. */
+  capacity: number
+  sizeOf(value: Value, key: string): number
+  /** Called with an entry that left the cache, but not with a value that `set` replaced. */
+  onLeave(value: Value, key: string): void
+}
+
+/**
+ * A map bounded by the sizes of its values, which evicts by S3-FIFO (SOSP 2023). Entries that are never used again, such as
+ * a crawler's, pass through a small queue and do not displace those that are. A use is one increment; nothing is reordered.
+ */
+export class FifoCache<Value> {
+  readonly #options: FifoCacheOptions<Value>
+  readonly #nodes = new Map<string, Node<Value>>()
+  readonly #fresh = new Queue<Value>()
+  readonly #proven = new Queue<Value>()
+  readonly #departed = new Departed()
+
+  constructor(options: FifoCacheOptions<Value>) {
+    this.#options = options
+  }
+
+  /** The value, marked as used. Allocates nothing. */
+  get(key: string): Value | undefined {
+    const node = this.#nodes.get(key)
+    if (node === undefined) return undefined
+    if (node.uses < mostUses) node.uses += 1
+    return node.value
+  }
+
+  /** The value, not marked as used. */
+  peek(key: string): Value | undefined {
+    return this.#nodes.get(key)?.value
+  }
+
+  /** Adds or replaces a value and evicts others. A value above the capacity is not kept, nor is the one it replaces. */
+  set(key: string, value: Value): void {
+    const { capacity, sizeOf } = this.#options
+    const size = sizeOf(value, key)
+    const known = this.#nodes.get(key)
+    if (size > capacity) return void (known !== undefined && this.#remove(known))
+    const node = known ?? this.#create(key, value)
+    // In neither queue meanwhile, so that it does not evict itself.
+    if (known !== undefined) node.queue.take(node)
+    while (this.size + size > capacity) this.#evict()
+    node.value = value
+    node.size = size
+    node.queue.push(node)
+  }
+
+  #create(key: string, value: Value): Node<Value> {
+    const queue = this.#departed.take(key) ? this.#proven : this.#fresh
+    const node = { key, value, size: 0, uses: 0, queue, newer: null, older: null }
+    this.#nodes.set(key, node)
+    return node
+  }
+
+  /** Removes an entry. A proven one that is added again, such as a purged page, does not have to prove itself again. */
+  delete(key: string): void {
+    const node = this.#nodes.get(key)
+    if (node === undefined) return
+    if (node.queue === this.#proven || node.uses > 0) this.#departed.add(key, this.#nodes.size)
+    this.#remove(node)
+  }
+
+  /** Removes all entries without calling `onLeave`. */
+  clear(): void {
+    this.#nodes.clear()
+    this.#fresh.clear()
+    this.#proven.clear()
+    this.#departed.clear()
+  }
+
+  /** The sum of sizes. */
+  get size(): number {
+    return this.#fresh.size + this.#proven.size
+  }
+
+  *values(): Generator<Value> {
+    for (const { value } of this.#nodes.values()) yield value
+  }
+
+  /**
+   * Evicts the oldest entry of a queue, or gives it another turn if it was used. Each use pays for one turn, so the cost per
+   * `set` is bounded however many entries are in use.
+   */
+  #evict(): void {
+    const { capacity } = this.#options
+    const fromFresh = this.#fresh.size > capacity * freshShare || this.#proven.oldest === null
+    const node = (fromFresh ? this.#fresh : this.#proven).oldest!
+    if (node.uses > 0) {
+      node.queue.take(node)
+      node.uses = fromFresh ? 0 : node.uses - 1
+      node.queue = this.#proven
+      this.#proven.push(node)
+      return
+    }
+    if (fromFresh) this.#departed.add(node.key, this.#nodes.size)
+    this.#remove(node)
+  }
+
+  #remove(node: Node<Value>): void {
+    node.queue.take(node)
+    this.#nodes.delete(node.key)
+    this.#options.onLeave(node.value, node.key)
+  }
+}
+
+/** Entries from the oldest to the newest. */
+class Queue<Value> {
+  oldest: Node<Value> | null = null
+  #newest: Node<Value> | null = null
+  /** The sum of the entries' sizes. */
+  size = 0
+
+  push(node: Node<Value>): void {
+    node.older = this.#newest
+    node.newer = null
+    if (this.#newest === null) this.oldest = node
+    else this.#newest.newer = node
+    this.#newest = node
+    this.size += node.size
+  }
+
+  take(node: Node<Value>): void {
+    if (node.older === null) this.oldest = node.newer
+    else node.older.newer = node.newer
+    if (node.newer === null) this.#newest = node.older
+    else node.newer.older = node.older
+    this.size -= node.size
+  }
+
+  clear(): void {
+    this.oldest = null
+    this.#newest = null
+    this.size = 0
+  }
+}
+
+/**
+ * Remembers which keys left last. Keys are kept as hashes: visitors choose their length. The secret prevents them from
+ * choosing keys with the hash of another.
+ */
+class Departed {
+  readonly #hashes = new Set<number>()
+  readonly #secret = randomBytes(16).toString('hex')
+
+  add(key: string, most: number): void {
+    while (this.#hashes.size >= Math.max(1, most)) this.#hashes.delete(this.#hashes.values().next().value!)
+    this.#hashes.add(this.#hashOf(key))
+  }
+
+  /** Whether the key left, and forgets it. */
+  take(key: string): boolean {
+    return this.#hashes.delete(this.#hashOf(key))
+  }
+
+  clear(): void {
+    this.#hashes.clear()
+  }
+
+  #hashOf(key: string): number {
+    return hash('sha1', this.#secret + key, 'buffer').readUIntBE(0, 6)
+  }
+}
