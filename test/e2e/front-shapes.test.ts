@@ -107,6 +107,8 @@ async function converse(requests: readonly (readonly string[])[]): Promise<WireA
   return all
 }
 
+let misses = 0
+
 /** Node's server says how long it keeps a connection; a hit from the socket does not. */
 const isFromSocket = ({ headers }: WireAnswer) => headers['keep-alive'] === undefined
 
@@ -114,7 +116,7 @@ const post = (...lines: string[]) =>
   `POST /api/x HTTP/1.1\r\nHost: ${shop.host}\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
 
 it.each<[string, () => string[]]>([
-  ['a miss', () => [get()(shop.host).replace('/page', '/missing?a')]],
+  ['a miss', () => [get()(shop.host).replace('/page', `/missing/${(misses += 1)}`)]],
   [
     'a miss in pieces',
     () =>
