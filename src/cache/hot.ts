@@ -42,8 +42,8 @@ const mostUrls = 20_000
 const longestUrl = 256
 
 /**
- * The hot path: finds a fresh page in memory without waiting, allocating or touching the disk. Returns null for every
- * unusual request, which `StorefrontCache.answer` then handles.
+ * The hot path: finds a fresh page in memory, or loads a small one from the disk, without waiting. Returns null for
+ * every unusual request, which `StorefrontCache.answer` then handles.
  */
 export class HotPath {
   readonly #options: ClassifyOptions
@@ -76,9 +76,9 @@ export class HotPath {
     const key = this.#key(keyed, request)
     if (key === null) return null
     this.#poll()
-    const entries = this.#memory.get(key)
-    if (entries === undefined) return null
     const now = this.#now()
+    const entries = this.#memory.get(key) ?? this.#load(key, request, now)
+    if (entries === null) return null
     let found: MemoryEntry | null = null
     for (const entry of entries) {
       // The regular path finds out whether a stored part covers the range.
@@ -88,6 +88,17 @@ export class HotPath {
     }
     if (found === null || now >= found.page.staleAt || found.page.noCache) return null
     return this.#views.find(found, request, now)
+  }
+
+  /** Loads the page that a request selects from the disk into memory; null where that takes time, or nothing is fresh. */
+  #load(key: string, request: HotRequest, now: number): readonly MemoryEntry[] | null {
+    const fence = this.#store.fence()
+    const pages = this.#store.find(key)
+    if (request.range !== null && pages.some((page) => page.range !== null)) return null
+    const page = pages.find((each) => this.#mayServe(each, request))
+    if (page === undefined || now >= page.staleAt || page.noCache || !this.#memory.takes(page.size)) return null
+    const body = this.#store.readBodyNow(page)
+    return body === null || !this.#store.holds(fence) ? null : [this.#memory.set(page, page.encoding, body)]
   }
 
   /** Counts a hit and the time it took, in milliseconds. */

@@ -71,6 +71,7 @@ class FilesystemStore implements PageStore {
   readonly #running = new Set<Promise<unknown>>()
   #worker: RemovalWorker | null = null
   #unstored = 0
+  readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
 
   constructor(options: FilesystemStoreOptions & { maxSize: number }, shared: SharedIndex) {
     this.#options = options
