@@ -192,7 +192,7 @@ class HitConnection {
     this.#toNode()
     const parse = (this.#parse = socket.listeners('data')[0] as Parse)
     socket.removeListener('data', parse)
-    // Node's server reads the connection without events as long as nobody listens to them.
+    // Without a listener for `data`, Node's parser reads from the handle and emits nothing.
     socket.on('data', this.#onData)
     this.#options.handedOver(socket)
     parse(chunk)

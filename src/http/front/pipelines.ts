@@ -114,7 +114,7 @@ export class Pipelines {
     return (this.#open.get(socket)?.waiting.size ?? 0) === 0
   }
 
-  /** Whether a connection has answered exactly so many requests in full, and accepts the next one. */
+  /** Whether a connection has answered exactly this number of requests in full, and accepts the next one. */
   hasAnswered(socket: Duplex, requests: number): boolean {
     const pipeline = this.#open.get(socket)
     return pipeline?.admitted === requests && pipeline.waiting.size === 0 && !this.#refused.has(socket)
