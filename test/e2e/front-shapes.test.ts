@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { isHit } from '../helpers/exchange.ts'
-import { openShop, until, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
+import { until } from '../helpers/until.ts'
 import { parseAnswers, speak, type WireAnswer } from '../http/front/wire.ts'
 
 const changed = 'Thu, 15 Jan 2026 11:00:00 GMT'
