@@ -22,14 +22,16 @@ export function matchesEntityTag(condition: string, etag: string | null): boolea
   if (condition.trim() === '*') return true
   if (etag === null) return false
   const wanted = opaqueTag(etag)
+  // One tag, as browsers send it.
+  if (opaqueTag(condition) === wanted) return true
   return (condition.match(/(?:W\/)?"[^"]*"|[^\s,]+/gi) ?? []).some((tag) => opaqueTag(tag) === wanted)
 }
 
 function opaqueTag(tag: string): string {
-  return tag
-    .trim()
-    .replace(/^W\//i, '')
-    .replace(/^"(.*)"$/, '$1')
+  const trimmed = tag.trim()
+  const start = /^W\//i.test(trimmed) ? 2 : 0
+  const isQuoted = trimmed.length >= start + 2 && trimmed[start] === '"' && trimmed.endsWith('"')
+  return isQuoted ? trimmed.slice(start + 1, -1) : trimmed.slice(start)
 }
 
 export function isStrong(etag: string): boolean {

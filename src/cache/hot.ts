@@ -1,43 +1,29 @@
 import type { Clock } from '../lib/clock.ts'
 import type { MemoryEntry, MemoryTier } from '../pages/memory-tier.ts'
-import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
+import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
-import { pieceSize } from '../pages/piece-digests.ts'
 import { clientStates, cookieBypass } from './bypass.ts'
-import { matchesEntityTag } from './conditional.ts'
-import { fieldValue, parseCookies } from './fields.ts'
-import { ageAt } from './freshness.ts'
-import { inFlight } from './in-flight.ts'
+import { parseCookies } from './fields.ts'
+import type { Presentation } from './form.ts'
+import { HotViews, type View } from './hot-views.ts'
 import { canonicalUrl, primaryKey } from './key.ts'
 import type { ClassifyOptions } from './lookup.ts'
 import { selects, type SelectingFields } from './vary.ts'
-import { encodingFor, viewHeaders } from './view.ts'
 
 /**
  * The parts of a request that a cache hit depends on. `field` reads any other request field by its lower-case name,
  * lines combined.
  */
-export interface HotRequest extends SelectingFields {
+export interface HotRequest extends SelectingFields, Presentation {
+  method: 'GET' | 'HEAD'
   scheme: string
   host: string
   target: string
   cookie: string | null
-  acceptEncoding: string | null
-  ifNoneMatch: string | null
   /** Whether a storefront script sends the request, which is part of the key (`isScript`). */
   script: boolean
   /** Null: the hot path serves no pages that vary by further cookies. */
   unkeyedCookies: null
-}
-
-/** A page in one coding with the headers that are valid for the current second. */
-export interface View {
-  status: number
-  headers: HeaderPair[]
-  body: Buffer
-  entry: MemoryEntry
-  /** A slot for the rendered response bytes, kept as long as the view is valid. */
-  bytes: Buffer | null
 }
 
 /** A canonical URL with its primary key. */
@@ -56,8 +42,8 @@ const mostUrls = 20_000
 const longestUrl = 256
 
 /**
- * The hot path: finds a fresh page in memory without waiting, allocating or touching the disk. Returns null for every
- * unusual request, which `StorefrontCache.answer` then handles.
+ * The hot path: finds a fresh page in memory, or loads a small one from the disk, without waiting. Returns null for
+ * every unusual request, which `StorefrontCache.answer` then handles.
  */
 export class HotPath {
   readonly #options: ClassifyOptions
@@ -66,7 +52,7 @@ export class HotPath {
   readonly #now: Clock
   /** By scheme, host and target as they were sent; null: the hot path does not serve the URL. */
   readonly #urls = new Map<string, KeyedUrl | null>()
-  readonly #views = new WeakMap<MemoryEntry, Map<Encoding, { second: number; view: View }>>()
+  readonly #views = new HotViews()
   #polled = false
   readonly #tellingCookies: readonly string[]
 
@@ -90,18 +76,29 @@ export class HotPath {
     const key = this.#key(keyed, request)
     if (key === null) return null
     this.#poll()
-    const entries = this.#memory.get(key)
-    if (entries === undefined) return null
     const now = this.#now()
+    const entries = this.#memory.get(key) ?? this.#load(key, request, now)
+    if (entries === null) return null
     let found: MemoryEntry | null = null
     for (const entry of entries) {
+      // The regular path finds out whether a stored part covers the range.
+      if (entry.page.range !== null && request.range !== null) return null
       if (!this.#mayServe(entry.page, request)) continue
       if (found === null || entry.page.cachedAt > found.page.cachedAt) found = entry
     }
     if (found === null || now >= found.page.staleAt || found.page.noCache) return null
-    if (request.ifNoneMatch !== null && matchesEntityTag(request.ifNoneMatch, fieldValue(found.page.headers, 'etag')))
-      return null
-    return this.#view(found, encodingFor(found.page, request.acceptEncoding), now)
+    return this.#views.find(found, request, now)
+  }
+
+  /** Loads the page that a request selects from the disk into memory; null where that takes time, or nothing is fresh. */
+  #load(key: string, request: HotRequest, now: number): readonly MemoryEntry[] | null {
+    const fence = this.#store.fence()
+    const pages = this.#store.find(key)
+    if (request.range !== null && pages.some((page) => page.range !== null)) return null
+    const page = pages.find((each) => this.#mayServe(each, request))
+    if (page === undefined || now >= page.staleAt || page.noCache || !this.#memory.takes(page.size)) return null
+    const body = this.#store.readBodyNow(page)
+    return body === null || !this.#store.holds(fence) ? null : [this.#memory.set(page, page.encoding, body)]
   }
 
   /** Counts a hit and the time it took, in milliseconds. */
@@ -168,24 +165,5 @@ export class HotPath {
       if (name === 'cookie') return false
     }
     return selects(page, request)
-  }
-
-  #view(entry: MemoryEntry, encoding: Encoding, now: number): View | null {
-    const body = entry.bodies[encoding]
-    if (body === undefined || entry.page.status === 204) return null
-    // Large bodies are streamed in pieces while many readers are slow.
-    if (body.length > pieceSize && inFlight.bodies.crowded) return null
-    const second = Math.floor(ageAt(entry.page, now))
-    let views = this.#views.get(entry)
-    if (views === undefined) this.#views.set(entry, (views = new Map()))
-    const known = views.get(encoding)
-    if (known !== undefined && known.second === second) return known.view
-    const headers = viewHeaders(entry.page, encoding, body.length, now, {
-      kind: 'hit',
-      ttl: (entry.page.staleAt - now) / 1000,
-    })
-    const view = { status: entry.page.status, headers, body, entry, bytes: null }
-    views.set(encoding, { second, view })
-    return view
   }
 }

@@ -9,7 +9,10 @@ export function parseRange(header: string | null, size: number): ByteRange | 'un
   if (match === null || (match[1] === '' && match[2] === '')) return null
   if (match[1] === '') {
     const suffix = Number(match[2])
-    return suffix === 0 || size === 0 ? 'unsatisfiable' : { start: Math.max(0, size - suffix), end: size - 1 }
+    if (suffix === 0) return 'unsatisfiable'
+    // The last bytes of an empty body can be had, but no Content-Range can name them (RFC 9110 §14.1.2).
+    if (size === 0) return null
+    return { start: Math.max(0, size - suffix), end: size - 1 }
   }
   const start = Number(match[1])
   const end = match[2] === '' ? size - 1 : Math.min(Number(match[2]), size - 1)

@@ -1,12 +1,23 @@
-import { randomBytes } from 'node:crypto'
-import { closeSync, constants, lstatSync, mkdirSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import { lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BodyReader } from './body-reader.ts'
 import { codeOf } from './faults.ts'
 import { hashKey } from './page-row.ts'
 import type { StoredBody } from './page-reads.ts'
-import { AlteredBody, digestsOf } from './piece-digests.ts'
+import { AlteredBody, digestsOf, pieceSize, sha256 } from './piece-digests.ts'
 import { directoryMode, fileMode, type Places } from './places.ts'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants
@@ -102,6 +113,24 @@ export class BodyFiles {
     } catch (error) {
       await handle?.close()
       return unread(error)
+    }
+  }
+
+  /** Reads a body of one piece at once; null when it is larger, unreadable or altered. */
+  readNow(stored: StoredBody): Buffer | null {
+    if (stored.size > pieceSize) return null
+    let file: number | null = null
+    try {
+      file = openSync(this.#path(stored.file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+      const found = fstatSync(file)
+      if (!found.isFile() || found.size !== stored.size) return null
+      const body = Buffer.allocUnsafeSlow(stored.size)
+      const isWhole = readSync(file, body, 0, body.length, 0) === body.length
+      return isWhole && timingSafeEqual(sha256(body), stored.digest) ? body : null
+    } catch {
+      return null
+    } finally {
+      if (file !== null) closeSync(file)
     }
   }
 

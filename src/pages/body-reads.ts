@@ -13,10 +13,16 @@ interface Parts {
   onBuried(): void
 }
 
+/** Milliseconds. A body that takes longer to read is not in the system's cache but on a slow disk. */
+const slowRead = 5
+/** Milliseconds without reads that block the event loop, after a slow one: visitors of other pages are not delayed again. */
+const slowPause = 1_000
+
 /** Reads the bodies of pages, and removes pages whose body is missing or altered. */
 export class BodyReads {
   readonly #parts: Parts
   #damaged = 0
+  #slowUntil = 0
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -42,6 +48,18 @@ export class BodyReads {
     } finally {
       await reader.close()
     }
+  }
+
+  /** A small body, without waiting. Null when it cannot be had this way; `all` finds out why. */
+  now(page: Page): Buffer | null {
+    const started = performance.now()
+    if (started < this.#slowUntil) return null
+    const { shared, bodies } = this.#parts
+    const stored = shared.read<StoredBody | null>(null, (index) => index.reads.body(page))
+    const body = stored === null ? null : bodies.readNow(stored)
+    const ended = performance.now()
+    if (ended - started > slowRead) this.#slowUntil = ended + slowPause
+    return body
   }
 
   /** The body in pieces; null as for `all`. */

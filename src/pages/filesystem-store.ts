@@ -74,6 +74,7 @@ class FilesystemStore implements PageStore {
   readonly #queue: WriteQueue | null = null
   readonly #running = new Set<Promise<unknown>>()
   #worker: RemovalWorker | null = null
+  readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
 
   constructor(options: FilesystemStoreOptions & { maxSize: number }, shared: SharedIndex) {
     this.#options = options

@@ -136,6 +136,11 @@ export interface PageStore {
   findByUrl(url: string): Page[]
   /** The stored body, verified. When it is missing or altered: null, and the page is removed and counted as damaged. */
   readBody(page: Page): Promise<Buffer | null>
+  /**
+   * The stored body, verified, if it is small and the disk is fast enough to block the event loop for it. Null otherwise,
+   * and when `readBody` would return null.
+   */
+  readBodyNow(page: Page): Buffer | null
   /** The stored body, for reading in pieces; null as for `readBody`. */
   openBody(page: Page): Promise<OpenBody | null>
   /** A nameless temporary file for a body, to be closed; null when there is no space. */

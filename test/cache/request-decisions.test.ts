@@ -15,6 +15,7 @@ describe('ranges', () => {
     ['bytes=9-99', 10, { start: 9, end: 9 }],
     ['bytes=10-', 10, 'unsatisfiable'],
     ['bytes=0-', 0, 'unsatisfiable'],
+    ['bytes=-4', 0, null],
     ['bytes=-0', 10, 'unsatisfiable'],
     ['bytes=-', 10, null],
     ['bytes=3-2', 10, null],

@@ -139,7 +139,7 @@ async function visit(cache: StorefrontCache, target: string, options: VisitOptio
   const view = plain === null ? null : cache.hot.find(plain)
   if (view !== null) {
     cache.hot.count(view, 0.01)
-    return seen(view.status, view.headers, view.body, [], true)
+    return seen(view.status, view.headers, view.body ?? Buffer.alloc(0), [], true)
   }
   const interim: Seen['interim'] = []
   const asked: Visit = {

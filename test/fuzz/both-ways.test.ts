@@ -21,7 +21,12 @@ beforeAll(async () => {
       config: { stages: { rateLimit: unlimited }, cache: { bypass: { cookies: ['login'], paths: ['/pass'] } } },
     })
     shops.push(shop)
-    const held = { 'content-type': 'text/html', 'cache-control': 'public, max-age=86400', etag: '"tag"' }
+    const held = {
+      'content-type': 'text/html',
+      'cache-control': 'public, max-age=86400',
+      etag: '"tag"',
+      'last-modified': 'Thu, 15 Jan 2026 11:00:00 GMT',
+    }
     shop.origin.otherwise(async ({ method, path }, _, incoming) => {
       for await (const _chunk of incoming) void _chunk
       // A successful unsafe method would invalidate the page.

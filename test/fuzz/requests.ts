@@ -73,7 +73,7 @@ function hit(next: Next): string {
   const lines = ['Host: HOST']
   lines.splice(Math.floor(next() * 2), 0, pick(next, chance(next, 0.5) ? hosts : fields))
   if (chance(next, 0.3)) lines.push(pick(next, fields))
-  return `GET ${pick(next, ['/hit/a', '/hit/b?x=1&y=2', '/hit/large'])} HTTP/1.1\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
+  return `${pick(next, ['GET', 'GET', 'HEAD'])} ${pick(next, ['/hit/a', '/hit/b?x=1&y=2', '/hit/large'])} HTTP/1.1\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
 }
 
 function one(next: Next): string {

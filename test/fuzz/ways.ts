@@ -79,7 +79,7 @@ const volatileLine = /^(?:date|age|x-request-id): .*\r\n/gim
 function methodsOf(text: string): string[] {
   return [
     ...text.matchAll(
-      /(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|PURGE|BAN|PURGEKEYS|QUERY) (?!\/smuggled )\S* HTTP\/1\.[01]\r\n/g,
+      /(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|PURGE|BAN|PURGEKEYS|QUERY) +(?!\/smuggled )\S* +HTTP\/1\.[01]\r\n/g,
     ),
   ].map((match) => match[1]!)
 }
@@ -99,8 +99,9 @@ function lasting({ status, headers, body }: WireAnswer): Outcome['answers'][numb
 }
 
 function told({ method, url, rawHeaders, body }: Origin['requests'][number]): string {
+  // A body that had arrived as a whole is sent with its length, another one in chunks.
   const lines = rawHeaders
-    .filter(([name]) => !/^(?:x-request-id|connection)$/i.test(name))
+    .filter(([name]) => !/^(?:x-request-id|connection|content-length|transfer-encoding)$/i.test(name))
     .map(([name, value]) => `${name.toLowerCase()}: ${value}`)
   return [`${method} ${url}`, ...lines.toSorted(), body.toString('latin1')].join('\n')
 }

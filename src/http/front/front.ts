@@ -49,7 +49,6 @@ export function createFront(options: FrontOptions): Front {
     if (socket.writableLength > 0 || pipelines.isIdle(socket)) socket.destroy()
   })
   listenForRequests(server, options, pipelines)
-  listenForUpgrades(server, options, { pipelines, tunnels, bans })
   server.on(
     'clientError',
     (error: NodeJS.ErrnoException, socket: Socket) =>
@@ -58,10 +57,15 @@ export function createFront(options: FrontOptions): Front {
   const hits = serveHitsFirst(server, {
     front: options,
     handedOver: (socket) => bans.watch(socket),
+    pipelines,
     silence: headTimeout + 500,
     idle: keepAlive,
     stall: writeStall,
   })
+  const release = (socket: Socket) => {
+    for (const part of [hits, bans, pipelines]) part.release(socket)
+  }
+  listenForUpgrades(server, options, tunnels, release)
   server.on('connection', (socket: Socket) => {
     // Node calls this after the last answer, and the connection would be reset if the client has sent more.
     socket.destroySoon = () => endGently(socket)
@@ -111,17 +115,20 @@ function listenForRequests(server: Server, options: FrontOptions, pipelines: Pip
 function listenForUpgrades(
   server: Server,
   options: FrontOptions,
-  { pipelines, tunnels, bans }: { pipelines: Pipelines; tunnels: Tunnels; bans: LateBans },
+  tunnels: Tunnels,
+  release: (socket: Socket) => void,
 ): void {
   server.on('upgrade', (request, socket: Socket, head) => {
-    bans.forget(socket)
-    pipelines.release(socket)
+    release(socket)
     const accepted = examineRequest(request, options)
     if ('status' in accepted) return refuse(socket, accepted.status, accepted.text, accepted.headers)
     const visit = visitOf(request, accepted, options, new AbortController().signal, () => {})
     tunnels.open(request, socket, head, visit, options.cache)
   })
-  server.on('connect', (_request, socket: Socket) => refuse(socket, 405, 'CONNECT is not allowed.'))
+  server.on('connect', (_request, socket: Socket) => {
+    release(socket)
+    refuse(socket, 405, 'CONNECT is not allowed.')
+  })
 }
 
 /** Answers a request in its turn and records it. */

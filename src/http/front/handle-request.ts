@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { connectionFields, fieldValue, toPairs, withoutFields } from '../../cache/fields.ts'
+import { presentationOf } from '../../cache/form.ts'
 import type { HotRequest } from '../../cache/hot.ts'
 import { isScript } from '../../cache/key.ts'
 import type { OwnPath } from '../../cache/own-path.ts'
@@ -75,12 +76,7 @@ export async function handle(
       forwarderOf(request, response, accepted, options, record),
     )
   }
-  if (
-    request.method === 'GET' &&
-    !wantsTags(request, options) &&
-    answerHot(request, response, accepted, options.cache, record)
-  )
-    return
+  if (!wantsTags(request, options) && answerHot(request, response, accepted, options.cache, record)) return
   if (hasBody(request)) {
     if (awaitsContinue(request)) response.writeContinue()
     const { socket } = request
@@ -183,6 +179,11 @@ function field(headers: IncomingHttpHeaders, name: string): string | null {
 
 const notHot = fieldsThatDisqualify('semantics')
 
+/** Whether `Connection` names further fields, which then have no meaning for the page (see `visitOf`). */
+function namesFields({ connection }: IncomingHttpHeaders): boolean {
+  return connection !== undefined && !/^(?:keep-alive|close)$/i.test(connection)
+}
+
 /** Answers a hit on a connection that Node's server has taken over, with the same lookup in memory as on the socket. */
 function answerHot(
   request: IncomingMessage,
@@ -191,13 +192,17 @@ function answerHot(
   cache: StorefrontCache,
   record: RequestRecord,
 ): boolean {
-  const { headers } = request
-  if (hasBody(request) || notHot.some((name) => headers[name] !== undefined)) return false
+  const { headers, method } = request
+  if (method !== 'GET' && method !== 'HEAD') return false
+  if (hasBody(request) || namesFields(headers) || notHot.some((name) => headers[name] !== undefined)) return false
   const hotRequest: HotRequest = {
     ...accepted,
+    ...presentationOf(method, (name) => field(headers, name)),
+    method,
+    // Node keeps the first of several lines, which together are no date.
+    ifModifiedSince:
+      headers['if-modified-since'] === undefined ? null : fieldValue(toPairs(request.rawHeaders), 'if-modified-since'),
     cookie: headers.cookie ?? null,
-    acceptEncoding: headers['accept-encoding'] ?? null,
-    ifNoneMatch: headers['if-none-match'] ?? null,
     script: isScript((name) => field(headers, name)),
     unkeyedCookies: null,
     field: (name) => field(headers, name),

@@ -1,11 +1,14 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { HotRequest, View } from '../../cache/hot.ts'
+import type { HotRequest } from '../../cache/hot.ts'
+import type { View } from '../../cache/hot-views.ts'
 import { BanReader } from '../purge/ban-connection.ts'
 import { EventReader, type EventFront } from '../stages/event-connection.ts'
 import type { FrontOptions } from './front-options.ts'
+import { Framing } from './framing.ts'
 import { mostFields } from './guard.ts'
 import { parseHitRequest } from './hit-request.ts'
+import type { Pipelines } from './pipelines.ts'
 import { endGently, refuse } from './refuse.ts'
 import { nextRequestId, RequestRecord } from './request-record.ts'
 import { pauseUntilDrained, sendView } from './send-view.ts'
@@ -13,6 +16,8 @@ import { pauseUntilDrained, sendView } from './send-view.ts'
 export interface HitOptions {
   /** Called for each connection that Node's server takes over, before it gets the first bytes. */
   handedOver(socket: Socket): void
+  /** The requests that Node's server has. */
+  pipelines: Pick<Pipelines, 'hasAnswered' | 'touch'>
   /** What answers requests now. A reload replaces its values under open connections. */
   front: EventFront & Pick<FrontOptions, 'cache' | 'purges' | 'onError'>
   /** Milliseconds until a connection without a first request gets 408. */
@@ -25,25 +30,26 @@ export interface HitOptions {
 
 const nothing = Buffer.alloc(0)
 
+type Parse = (chunk: Buffer) => void
+
 /**
- * Serves hits straight from the socket. A chunk that is exactly one plain GET for a page in memory, or exactly one event of a popup stage,
- * is answered here; the first chunk that is anything else hands the connection to Node's own server for good. The accepted requests are a
- * strict subset of what Node's parser accepts (test/http/front/plain-requests.test.ts compares the two), so nothing can be smuggled
- * between them. Purges by methods that Node does not know are answered here too, by a grammar of their own.
+ * Serves hits straight from the socket. A chunk that is exactly one plain GET or HEAD for a page in memory, or exactly one event of a popup
+ * stage, is answered here. The first chunk that is anything else gives the connection to Node's own server, with all further chunks but those
+ * that are a hit again and come when Node's parser is between two requests. The accepted requests are a strict subset of what Node's parser
+ * accepts (test/http/front/plain-requests.test.ts compares the two), so nothing can be smuggled between them. Purges by methods that Node
+ * does not know are answered here too, by a grammar of their own.
  */
-export function serveHitsFirst(server: Server, options: HitOptions): { drain(): void; closeIdle(quiet: number): void } {
+export function serveHitsFirst(
+  server: Server,
+  options: HitOptions,
+): { drain(): void; closeIdle(quiet: number): void; release(socket: Socket): void } {
   const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
   server.removeAllListeners('connection')
   const open = new Map<Socket, HitConnection>()
   let draining = false
   server.on('connection', (socket: Socket) => {
     socket.once('close', () => open.delete(socket))
-    const connection = new HitConnection(socket, options, (chunk) => {
-      open.delete(socket)
-      toNode!.call(server, socket)
-      options.handedOver(socket)
-      socket.emit('data', chunk)
-    })
+    const connection = new HitConnection(socket, options, () => toNode!.call(server, socket))
     open.set(socket, connection)
     if (draining) connection.drain()
     // `stopListening` may have paused it.
@@ -57,18 +63,26 @@ export function serveHitsFirst(server: Server, options: HitOptions): { drain(): 
     closeIdle: (quiet) => {
       for (const [socket, connection] of open) if (connection.isIdle(quiet)) endGently(socket)
     },
+    /** Stops reading a connection that no longer speaks HTTP. */
+    release: (socket) => {
+      open.get(socket)?.release()
+      open.delete(socket)
+    },
   }
 }
 
-/** A connection that Node's server has not taken over yet. */
+/** A connection, whose chunks are read here first. */
 class HitConnection {
   readonly #socket: Socket
   readonly #options: HitOptions
-  readonly #handOver: (chunk: Buffer) => void
+  readonly #toNode: () => void
   readonly #isTrusted: () => boolean
   readonly #events: EventReader
   readonly #bans: BanReader
   readonly #listeners: readonly (readonly [event: string, listener: (chunk: Buffer) => void])[]
+  readonly #framing = new Framing()
+  /** Gives a chunk to Node's parser. Null until Node's server has taken the connection over. */
+  #parse: Parse | null = null
   #lastActive = performance.now()
   #answered = false
   /** The client has sent its last byte. */
@@ -76,21 +90,21 @@ class HitConnection {
   /** The next answer is the last. */
   #draining = false
 
-  constructor(socket: Socket, options: HitOptions, handOver: (chunk: Buffer) => void) {
+  constructor(socket: Socket, options: HitOptions, toNode: () => void) {
     this.#socket = socket
     this.#options = options
-    this.#handOver = handOver
+    this.#toNode = toNode
     const { front, silence } = options
     this.#isTrusted = trustOf(socket, front)
     const proceed = (flushed: boolean, rest: Buffer) => this.#proceed(flushed, rest)
     this.#events = new EventReader(socket, front, (flushed) => proceed(flushed, nothing))
     this.#bans = new BanReader(socket, () => front.purges, silence, {
       proceed,
-      leave: (bytes) => this.#leave(bytes),
+      leave: (bytes) => this.#pass(bytes),
       record: () => new RequestRecord(front.traffic, front.accessLog),
     })
     this.#listeners = [
-      ['data', (chunk) => this.#onData(chunk)],
+      ['data', this.#onData],
       ['timeout', () => this.#onTimeout()],
       ['error', () => socket.destroy()],
       ['end', () => this.#onEnd()],
@@ -106,29 +120,57 @@ class HitConnection {
     this.#events.stop()
   }
 
-  /** Whether no request is in progress and nothing has happened for `quiet` milliseconds. */
+  /** Whether no request is in progress and nothing has happened for `quiet` milliseconds. `Pipelines` closes the connections of Node's server. */
   isIdle(quiet: number): boolean {
-    return !this.#isWorking && performance.now() - this.#lastActive > quiet
+    return this.#parse === null && !this.#isWorking && performance.now() - this.#lastActive > quiet
   }
 
   get #isWorking(): boolean {
     return this.#bans.working || this.#events.working
   }
 
-  #onData(chunk: Buffer): void {
-    const trusted = this.#isTrusted()
-    if (this.#bans.take(chunk) || this.#events.take(chunk, trusted)) return
+  release(): void {
+    this.#socket.removeListener('data', this.#onData)
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (
+      this.#parse === null
+        ? !this.#takeOther(chunk) && !this.#takeHit(chunk)
+        : !this.#isBetween || !this.#takeHit(chunk)
+    )
+      this.#pass(chunk)
+  }
+
+  /** Whether Node's server has the connection, its parser is at the start of a request, and all before are answered. */
+  get #isBetween(): boolean {
+    return (
+      this.#socket.writable &&
+      this.#framing.isWhole &&
+      this.#options.pipelines.hasAnswered(this.#socket, this.#framing.requests)
+    )
+  }
+
+  #takeOther(chunk: Buffer): boolean {
+    return this.#bans.take(chunk) || this.#events.take(chunk, this.#isTrusted())
+  }
+
+  /** Answers a chunk that is a hit; false where it is not. */
+  #takeHit(chunk: Buffer): boolean {
     const { front, idle } = this.#options
     const started = (this.#lastActive = performance.now())
-    const view = findView(chunk, trusted, front)
-    if (view === null) return this.#leave(chunk)
-    if (!this.#answered) {
+    const request = parseHitRequest(chunk, this.#isTrusted(), mostFields)
+    const view = request === null ? null : findView(request, front)
+    if (request === null || view === null) return false
+    if (!this.#answered && this.#parse === null) {
       this.#answered = true
       this.#socket.setTimeout(idle)
     }
     const sent = sendView(this.#socket, view, this.#draining)
     if (!sent.flushed) pauseUntilDrained(this.#socket, this.#options, sent.bytes)
-    recordHit(front, view, performance.now() - started, () => parseHitRequest(chunk, trusted, mostFields)!)
+    recordHit(front, request, view, performance.now() - started)
+    if (this.#parse !== null) this.#options.pipelines.touch(this.#socket)
+    return true
   }
 
   /** A client may end its side and still wait for the answer. A paused socket reports its end too. */
@@ -144,14 +186,23 @@ class HitConnection {
     else refuse(this.#socket, 408, 'The request came too slowly.')
   }
 
-  /** Hands the connection to Node's server, from this chunk on. */
-  #leave(chunk: Buffer): void {
-    for (const [event, listener] of this.#listeners) this.#socket.removeListener(event, listener)
-    this.#socket.setTimeout(0)
-    this.#handOver(chunk)
+  /** Gives a chunk to Node's server, which takes the connection over with the first one. */
+  #pass(chunk: Buffer): void {
+    this.#framing.take(chunk)
+    if (this.#parse !== null) return this.#parse(chunk)
+    const socket = this.#socket
+    for (const [event, listener] of this.#listeners) socket.removeListener(event, listener)
+    socket.setTimeout(0)
+    this.#toNode()
+    const parse = (this.#parse = socket.listeners('data')[0] as Parse)
+    socket.removeListener('data', parse)
+    // Without a listener for `data`, Node's parser reads from the handle and emits nothing.
+    socket.on('data', this.#onData)
+    this.#options.handedOver(socket)
+    parse(chunk)
     if (!this.#ended) return
     this.#ended = false
-    this.#socket.emit('end')
+    socket.emit('end')
   }
 
   /** Reads on after an event or a purge was answered. */
@@ -166,10 +217,9 @@ class HitConnection {
   }
 }
 
-function findView(chunk: Buffer, trusted: boolean, { cache, onError }: HitOptions['front']): View | null {
+function findView(request: HotRequest, { cache, onError }: HitOptions['front']): View | null {
   try {
-    const request = parseHitRequest(chunk, trusted, mostFields)
-    return request === null ? null : cache.hot.find(request)
+    return cache.hot.find(request)
   } catch (error) {
     onError('Could not look up a page in memory', error)
     return null
@@ -192,15 +242,14 @@ function trustOf({ remoteAddress }: Socket, front: EventFront): () => boolean {
 /** Counts a hit in the statistics and writes it to the access log, if there is one. */
 function recordHit(
   { cache, traffic, accessLog }: HitOptions['front'],
+  { method, host, target }: HotRequest,
   view: View,
   ms: number,
-  parse: () => HotRequest,
 ): void {
   const { status } = view
   cache.hot.count(view, ms)
   traffic.count('hit', status, ms)
   if (accessLog === null) return
-  const { host, target } = parse()
   const path = target.split('?', 1)[0]!
-  accessLog({ id: nextRequestId(), method: 'GET', host, path, status, result: 'hit', ms, totalMs: ms })
+  accessLog({ id: nextRequestId(), method, host, path, status, result: 'hit', ms, totalMs: ms })
 }

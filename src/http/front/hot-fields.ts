@@ -11,10 +11,7 @@ type Reason = 'semantics' | 'framing' | 'body' | 'handover'
 const disqualifying: Readonly<Record<string, Reason>> = {
   authorization: 'semantics',
   'if-match': 'semantics',
-  'if-modified-since': 'semantics',
-  'if-range': 'semantics',
   'if-unmodified-since': 'semantics',
-  range: 'semantics',
   connection: 'framing',
   expect: 'framing',
   'transfer-encoding': 'framing',

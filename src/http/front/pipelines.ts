@@ -16,7 +16,9 @@ const maxListeners = 32
 interface Pipeline {
   /** Unfinished responses, in order. */
   waiting: Set<ServerResponse>
-  /** When the last response finished, by `performance.now`. */
+  /** Requests admitted so far. */
+  admitted: number
+  /** When the last answer ended, by `performance.now`. */
   endedAt: number
   /** Bytes received until then. */
   bytesRead: number
@@ -65,11 +67,11 @@ export class Pipelines {
     const pipeline = this.#pipelineOf(socket)
     const { waiting } = pipeline
     waiting.add(response)
+    pipeline.admitted += 1
     response.once('close', () => {
       waiting.delete(response)
       if (waiting.size > 0) return this.#next(waiting, socket.destroyed || !response.shouldKeepAlive)
-      pipeline.endedAt = performance.now()
-      pipeline.bytesRead = socket.bytesRead
+      this.touch(socket)
     })
     if (this.#draining || waiting.size === maxWaiting || isLast(request)) this.#closeAfter(socket, response)
     return true
@@ -78,7 +80,7 @@ export class Pipelines {
   #pipelineOf(socket: Socket): Pipeline {
     let pipeline = this.#open.get(socket)
     if (pipeline === undefined) {
-      this.#open.set(socket, (pipeline = { waiting: new Set(), endedAt: 0, bytesRead: 0 }))
+      this.#open.set(socket, (pipeline = { waiting: new Set(), admitted: 0, endedAt: 0, bytesRead: 0 }))
       socket.once('close', () => this.#open.delete(socket))
     }
     return pipeline
@@ -110,6 +112,20 @@ export class Pipelines {
   /** Whether a connection has no unfinished response. */
   isIdle(socket: Duplex): boolean {
     return (this.#open.get(socket)?.waiting.size ?? 0) === 0
+  }
+
+  /** Whether a connection has answered exactly this number of requests in full, and accepts the next one. */
+  hasAnswered(socket: Duplex, requests: number): boolean {
+    const pipeline = this.#open.get(socket)
+    return pipeline?.admitted === requests && pipeline.waiting.size === 0 && !this.#refused.has(socket)
+  }
+
+  /** Notes that an answer has ended. */
+  touch(socket: Socket): void {
+    const pipeline = this.#open.get(socket)
+    if (pipeline === undefined) return
+    pipeline.endedAt = performance.now()
+    pipeline.bytesRead = socket.bytesRead
   }
 
   /** Closes each connection after the last request that it has sent. Where the head of that answer is already out, one more request is admitted. */

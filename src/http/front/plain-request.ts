@@ -3,7 +3,7 @@ import type { HotRequest } from '../../cache/hot.ts'
 import { longestTarget } from './guard.ts'
 
 /** Bytes. Browsers send smaller chunks for a page or an event. */
-const largestChunk = 16 * 1024
+export const largestChunk = 16 * 1024
 
 /** How to read one kind of request: a strict subset of what Node's parser accepts. */
 interface PlainGrammar {
@@ -14,9 +14,9 @@ interface PlainGrammar {
 }
 
 /**
- * Builds the grammar of one method. The expression matches the request line, the fields and the empty line after them. Each repetition
- * ends at a character that it cannot contain, so that matching takes linear time. It rejects the no-break space: `trim` strips it, HTTP
- * does not.
+ * Builds the grammar of a method, given as a regular expression without groups. The expression matches the request line, the fields and the
+ * empty line after them. Each repetition ends at a character that it cannot contain, so that matching takes linear time. It rejects the
+ * no-break space: `trim` strips it, HTTP does not.
  */
 export function defineGrammar(
   method: string,
@@ -58,12 +58,20 @@ export class PlainRequest implements HotRequest {
   cookie: string | null = null
   acceptEncoding: string | null = null
   ifNoneMatch: string | null = null
+  ifModifiedSince: string | null = null
+  range: string | null = null
+  ifRange: string | null = null
   readonly target: string
   readonly #head: string
 
   constructor(head: string, target: string) {
     this.#head = head
     this.target = target
+  }
+
+  /** Of the requests that are looked up; an event's POST is not. */
+  get method(): 'GET' | 'HEAD' {
+    return this.#head.startsWith('HEAD') ? 'HEAD' : 'GET'
   }
 
   /** Bytes up to and including the empty line. */
@@ -143,18 +151,25 @@ function setField(request: PlainRequest, text: string, start: number, colon: num
     request.cookie = request.cookie === null ? value : `${request.cookie}; ${value}`
     return true
   }
-  if (length === 15 && is(text, start, colon, 'accept-encoding')) {
-    if (request.acceptEncoding !== null) return false
-    request.acceptEncoding = text.slice(colon + 1, end).trim()
-    return true
-  }
-  if (length === 13 && is(text, start, colon, 'if-none-match')) {
-    if (request.ifNoneMatch !== null) return false
-    request.ifNoneMatch = text.slice(colon + 1, end).trim()
-    return true
-  }
-  return null
+  const slot = slots.get(length)
+  if (slot === undefined || !is(text, start, colon, slot.name)) return null
+  if (request[slot.key] !== null) return false
+  request[slot.key] = text.slice(colon + 1, end).trim()
+  return true
 }
+
+/** Further fields that hits are looked up by and that must not repeat, by the length of their names. */
+const slots = new Map(
+  (
+    [
+      { name: 'accept-encoding', key: 'acceptEncoding' },
+      { name: 'if-none-match', key: 'ifNoneMatch' },
+      { name: 'if-modified-since', key: 'ifModifiedSince' },
+      { name: 'range', key: 'range' },
+      { name: 'if-range', key: 'ifRange' },
+    ] as const
+  ).map((slot) => [slot.name.length, slot]),
+)
 
 /** Whether a field has no effect on a plain request. `Connection: keep-alive` is the default of HTTP/1.1. */
 function mayIgnore(
@@ -164,16 +179,14 @@ function mayIgnore(
   end: number,
   disqualifying: PlainGrammar['disqualifying'],
 ): boolean {
-  const names = disqualifying.get(colon - start)
-  if (names === undefined) return true
-  const name = text.slice(start, colon).toLowerCase()
-  if (!names.includes(name)) return true
+  const name = disqualifying.get(colon - start)?.find((each) => is(text, start, colon, each))
   return (
-    name === 'connection' &&
-    text
-      .slice(colon + 1, end)
-      .trim()
-      .toLowerCase() === 'keep-alive'
+    name === undefined ||
+    (name === 'connection' &&
+      text
+        .slice(colon + 1, end)
+        .trim()
+        .toLowerCase() === 'keep-alive')
   )
 }
 
@@ -192,6 +205,7 @@ function lastOf(list: string): string {
   return list.slice(list.lastIndexOf(',') + 1).trim()
 }
 
+/** Whether text has a name, given in lower case. Most names differ in their first letter, which is cheaper to compare. */
 function is(text: string, start: number, end: number, name: string): boolean {
-  return text.slice(start, end).toLowerCase() === name
+  return (text.charCodeAt(start) | 0x20) === name.charCodeAt(0) && text.slice(start, end).toLowerCase() === name
 }

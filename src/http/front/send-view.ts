@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { View } from '../../cache/hot.ts'
+import type { View } from '../../cache/hot-views.ts'
 import { inFlight } from '../../cache/in-flight.ts'
 import { endGently } from './refuse.ts'
 import { renderHead } from './render.ts'
@@ -18,20 +18,22 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
   const { status, headers, body } = view
   if (isLast) {
     socket.write(renderHead(status, [...headers, ['Connection', 'close']]))
-    socket.write(body)
+    if (body !== null) socket.write(body)
     endGently(socket)
-    return { flushed: true, bytes: body }
+    return { flushed: true, bytes: body ?? nothing }
   }
-  if (body.length > largestCopied) {
+  if (body !== null && body.length > largestCopied) {
     socket.cork()
     socket.write(renderHead(status, headers))
     const flushed = socket.write(body)
     socket.uncork()
     return { flushed, bytes: body }
   }
-  view.bytes ??= Buffer.concat([renderHead(status, headers), body])
+  view.bytes ??= body === null ? renderHead(status, headers) : Buffer.concat([renderHead(status, headers), body])
   return { flushed: socket.write(view.bytes), bytes: view.bytes }
 }
+
+const nothing = Buffer.alloc(0)
 
 /**
  * Reads no further request until a slow client has received its answer. Meanwhile `bytes` counts towards the memory of all bodies being

@@ -40,7 +40,7 @@ export class LateBans {
   }
 
   /** Stops watching a connection that no longer speaks HTTP. */
-  forget(socket: Socket): void {
+  release(socket: Socket): void {
     const tail = this.#tails.get(socket)
     if (tail !== undefined) socket.removeListener('data', tail.listener)
     this.#tails.delete(socket)

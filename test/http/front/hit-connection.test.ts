@@ -19,6 +19,7 @@ async function open(): Promise<{ server: Server; closeIdle(quiet: number): void;
   const { closeIdle } = serveHitsFirst(server, {
     front,
     handedOver: () => {},
+    pipelines: { hasAnswered: () => false, touch: () => {} },
     silence: 60_000,
     idle: 60_000,
     stall: 60_000,

@@ -1,12 +1,14 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Framing } from '../../../src/http/front/framing.ts'
 import { examine } from '../../../src/http/front/guard.ts'
 import { parseEventRequest } from '../../../src/http/stages/event-request.ts'
 import { parseHitRequest } from '../../../src/http/front/hit-request.ts'
 import type { PlainRequest } from '../../../src/http/front/plain-request.ts'
 import { toPairs } from '../../../src/cache/fields.ts'
 import { separators } from '../../fuzz/vocabulary.ts'
+import { presentationOf } from '../../../src/cache/form.ts'
 import { random } from '../../helpers/random.ts'
 import { speak } from './wire.ts'
 
@@ -81,6 +83,14 @@ const lines = [
   'Cookie: x=\xff',
   'If-None-Match: "a"',
   'If-None-Match: W/"b", "c"',
+  'If-None-Match: *',
+  'If-Modified-Since: Thu, 15 Jan 2026 11:30:00 GMT',
+  'If-Modified-Since:',
+  'Range: bytes=-3',
+  'range:bytes=0-0,2-',
+  'If-Range: "a"',
+  'IF-RANGE: \tThu, 15 Jan 2026 11:30:00 GMT ',
+  'If-Match: "a"',
   'Connection: keep-alive',
   'Connection: close',
   'Connection: Keep-Alive',
@@ -139,7 +149,8 @@ function request(next: () => number, method: 'GET' | 'POST'): string {
       `Content-Length: ${next() < 0.9 ? body.length : pick(['', '+2', '02', '2, 2', '1e1', '0x2', body.length + 1, '9999999999999999999'])}`,
     )
   for (let count = Math.floor(next() * 5); count > 0; count--) fields.push(pick(lines))
-  const name = next() < 0.93 ? method : pick(['get', 'post', 'HEAD', 'GETT', 'PURGE', ' GET', 'GET', 'POST'])
+  const wanted = method === 'GET' && next() < 0.3 ? 'HEAD' : method
+  const name = next() < 0.93 ? wanted : pick(['get', 'post', 'HEAD', 'GETT', 'PURGE', ' GET', 'GET', 'POST'])
   const version = next() < 0.94 ? 'HTTP/1.1' : pick(['HTTP/1.0', 'HTTP/1.2', 'HTTP/2.0', 'http/1.1', 'HTTP/1.1 '])
   let text = `${name} ${pick(targets)} ${version}\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n${body}`
   if (next() < 0.1) text += pick(['\r\n', 'GET / HTTP/1.1\r\n\r\n', 'hello', '\0'])
@@ -198,7 +209,7 @@ async function compare(text: string, trusted: boolean, plain: PlainResult, metho
   expect({ text, errors, requests: requests.map(({ head }) => `${head.method} ${head.url}`) }).toEqual({
     text,
     errors: 0,
-    requests: [`${method} ${plain.head.target}`, 'POST /end-of-it'],
+    requests: [`${method === 'POST' ? 'POST' : plain.head.method} ${plain.head.target}`, 'POST /end-of-it'],
   })
   const { head: parsed, body } = requests[0]!
   const pairs = toPairs(parsed.rawHeaders)
@@ -209,14 +220,22 @@ async function compare(text: string, trusted: boolean, plain: PlainResult, metho
   })
   expect(parsed.headers['transfer-encoding'] ?? parsed.headers['upgrade'] ?? parsed.headers['expect']).toBeUndefined()
   expect({ text, body: (await body).toString('latin1') }).toEqual({ text, body: plain.body.toString('latin1') })
-  expect({ text, cookie: plain.head.cookie, encoding: plain.head.acceptEncoding, tag: plain.head.ifNoneMatch }).toEqual(
-    {
-      text,
-      cookie: parsed.headers.cookie ?? null,
-      encoding: parsed.headers['accept-encoding'] ?? null,
-      tag: parsed.headers['if-none-match'] ?? null,
-    },
-  )
+  const field = (name: string) => parsed.headers[name] ?? null
+  expect({ text, cookie: plain.head.cookie, ...presentationOf('', (name) => plain.head.field(name)) }).toEqual({
+    text,
+    cookie: field('cookie'),
+    method: '',
+    acceptEncoding: field('accept-encoding'),
+    ifNoneMatch: field('if-none-match'),
+    ifModifiedSince: field('if-modified-since'),
+    range: field('range'),
+    ifRange: field('if-range'),
+  })
+  const { acceptEncoding, ifNoneMatch, ifModifiedSince, range, ifRange } = plain.head
+  expect({ text, acceptEncoding, ifNoneMatch, ifModifiedSince, range, ifRange, method: '' }).toEqual({
+    text,
+    ...presentationOf('', (name) => plain.head.field(name)),
+  })
   for (const name of new Set(pairs.map(([spelt]) => spelt.toLowerCase()))) {
     const value = pairs
       .filter(([spelt]) => spelt.toLowerCase() === name)
@@ -225,6 +244,46 @@ async function compare(text: string, trusted: boolean, plain: PlainResult, metho
     expect({ text, name, value: plain.head.field(name) }).toEqual({ text, name, value })
   }
 }
+
+it('the framing knows where Node finds the end of a request', async () => {
+  const next = random(20_260_116)
+  const wholes: { text: string; requests: number }[] = []
+  for (let count = 0; count < 20_000; count++) {
+    let text = request(next, next() < 0.5 ? 'GET' : 'POST')
+    while (next() < 0.5) text += request(next, next() < 0.5 ? 'GET' : 'POST')
+    const framing = new Framing()
+    const step = next() < 0.1 ? 1 : 1 + Math.floor(next() * text.length * 1.5)
+    for (let at = 0; at < text.length; at += step) {
+      framing.take(Buffer.from(text.slice(at, at + step), 'latin1'))
+      if (framing.isWhole) wholes.push({ text: text.slice(0, at + step), requests: framing.requests })
+    }
+  }
+  expect(wholes.length).toBeGreaterThan(1000)
+  expect(wholes.filter(({ requests }) => requests > 1).length).toBeGreaterThan(50)
+  for (let at = 0; at < wholes.length; at += 50)
+    await Promise.all(
+      wholes.slice(at, at + 50).map(async ({ text, requests }) => {
+        const parsed = await parseWithNode(text)
+        const heads = parsed.requests.map(({ head }) => head)
+        expect({ text, errors: parsed.errors, requests: heads.length, last: heads.at(-1)?.url }).toEqual({
+          text,
+          errors: 0,
+          requests: requests + 1,
+          last: '/end-of-it',
+        })
+      }),
+    )
+}, 120_000)
+
+it('the framing is lost for good at what is not plain', () => {
+  const framing = new Framing()
+  for (const chunk of [
+    'GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: a\r\n\r\n',
+  ])
+    framing.take(Buffer.from(chunk))
+  expect(framing).toMatchObject({ isLost: true, isWhole: false, requests: 0 })
+})
 
 it.each([
   ['too many fields', `GET / HTTP/1.1\r\nHost: a\r\n${'A: b\r\n'.repeat(200)}\r\n`],
@@ -235,6 +294,11 @@ it.each([
   ['half a body', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{'],
   ['a body and more', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}{'],
   ['a body without a length', 'POST / HTTP/1.1\r\nHost: a\r\n\r\n{}'],
+  ['two ranges', 'GET / HTTP/1.1\r\nHost: a\r\nRange: bytes=0-1\r\nRange: bytes=2-3\r\n\r\n'],
+  ['two dates', 'GET / HTTP/1.1\r\nHost: a\r\nIf-Modified-Since: x\r\nIf-Modified-Since: y\r\n\r\n'],
+  ['two conditions of a range', 'GET / HTTP/1.1\r\nHost: a\r\nIf-Range: "x"\r\nif-range: "y"\r\n\r\n'],
+  ['a HEAD with a body', 'HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx'],
+  ['a precondition for the shop', 'HEAD / HTTP/1.1\r\nHost: a\r\nIf-Match: *\r\n\r\n'],
   ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}'],
   [
     'two types',

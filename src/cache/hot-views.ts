@@ -1,0 +1,84 @@
+import type { MemoryEntry } from '../pages/memory-tier.ts'
+import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
+import { pieceSize } from '../pages/piece-digests.ts'
+import type { CacheStatus } from './cache-status.ts'
+import { formOf, type Presentation } from './form.ts'
+import { ageAt } from './freshness.ts'
+import { inFlight } from './in-flight.ts'
+import type { ByteRange } from './range.ts'
+import { bodiless, notModifiedHeaders, partial, sizeIn, unsatisfiable } from './present.ts'
+import { encodingFor, viewHeaders } from './view.ts'
+
+/** What a page in memory answers to a request, with headers that are valid for the current second. */
+export interface View {
+  status: number
+  headers: HeaderPair[]
+  /** Null: an answer without a body. */
+  body: Buffer | null
+  entry: MemoryEntry
+  /** A slot for the rendered response bytes, kept as long as the view is valid. */
+  bytes: Buffer | null
+}
+
+type Lasting = 'whole' | 'head' | 'not-modified'
+
+/** The views of one page that other requests of the same second get too, by form and coding. */
+type Views = Record<Lasting, Partial<Record<Encoding, View>>> & { second: number }
+
+/** The views of pages in memory. A whole page, its head and its 304 are built once a second, a range for each request. */
+export class HotViews {
+  readonly #views = new WeakMap<MemoryEntry, Views>()
+
+  /** The view of a fresh page; null when what is to be sent is not in memory. */
+  find(entry: MemoryEntry, request: Presentation, now: number): View | null {
+    const { page } = entry
+    // A body that its status forbids.
+    if (bodiless.has(page.status)) return null
+    const form = formOf(page, request, now)
+    if (form.kind === 'range') return cut(entry, form.range, now)
+    if (form.kind === 'unsatisfiable')
+      return { ...unsatisfiable(page.originalSize, now, hit(page, now)), ...rest(entry) }
+    const encoding = encodingFor(page, request.acceptEncoding)
+    if (form.kind === 'whole' && bodyIn(entry, encoding) === null) return null
+    // The length is unknown until the body is encoded.
+    if (form.kind === 'head' && sizeIn(entry, encoding) === null) return null
+    const second = Math.floor(ageAt(page, now))
+    let views = this.#views.get(entry)
+    if (views === undefined || views.second !== second)
+      this.#views.set(entry, (views = { second, whole: {}, head: {}, 'not-modified': {} }))
+    return (views[form.kind][encoding] ??= build(entry, form.kind, encoding, now))
+  }
+}
+
+function build(entry: MemoryEntry, kind: Lasting, encoding: Encoding, now: number): View {
+  const { page } = entry
+  const outcome = hit(page, now)
+  if (kind === 'not-modified')
+    return { status: 304, headers: notModifiedHeaders(page, encoding, now, outcome), body: null, ...rest(entry) }
+  const body = kind === 'whole' ? entry.bodies[encoding]! : null
+  const headers = viewHeaders(page, encoding, body?.length ?? sizeIn(entry, encoding), now, outcome)
+  return { status: page.status, headers, body, ...rest(entry) }
+}
+
+/** A range of the identity body; null when that is not in memory. */
+function cut(entry: MemoryEntry, range: ByteRange, now: number): View | null {
+  const { page } = entry
+  const body = bodyIn(entry, 'identity')
+  if (body === null) return null
+  const part = body.subarray(range.start, range.end + 1)
+  return { ...partial(page, part, range, page.originalSize, now, hit(page, now)), ...rest(entry) }
+}
+
+/** A body that may be sent from memory; null otherwise. Large bodies are streamed in pieces while many readers are slow. */
+function bodyIn(entry: MemoryEntry, encoding: Encoding): Buffer | null {
+  const body = entry.bodies[encoding]
+  return body === undefined || (body.length > pieceSize && inFlight.bodies.crowded) ? null : body
+}
+
+function hit(page: Page, now: number): CacheStatus {
+  return { kind: 'hit', ttl: (page.staleAt - now) / 1000 }
+}
+
+function rest(entry: MemoryEntry): Pick<View, 'entry' | 'bytes'> {
+  return { entry, bytes: null }
+}

@@ -1,0 +1,72 @@
+import { readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Fields } from './scripted-origin.ts'
+import { openSite, shopUrl, type Site } from './site.ts'
+
+const html = '<p>A page of a shop.</p>'.repeat(100)
+const fields = { 'Cache-Control': 'public, max-age=60', 'Content-Type': 'text/html', ETag: '"a"' }
+
+describe('a page that is on disk and not in memory', () => {
+  /** A site with more pages than its memory takes; `/a` is the one that has left memory. */
+  async function openCrowdedSite(): Promise<Site> {
+    const site = await openSite({ memory: 40_000, compression: false })
+    onTestFinished(() => site.close())
+    site.answers(({ target }) => ({ fields, body: `${target} ${html}` }))
+    for (const target of ['/a', ...Array.from({ length: 20 }, (_, number) => `/others/${number}`)])
+      await site.visit(target)
+    site.origin.requests.length = 0
+    return site
+  }
+
+  it.each<[string, string, Fields, number]>([
+    ['GET', '/a', {}, 200],
+    ['GET', '/a', { Range: 'bytes=0-1' }, 206],
+    ['GET', '/a', { 'If-None-Match': '"a"' }, 304],
+    ['HEAD', '/a', {}, 200],
+  ])('is answered to %s %s %j by the hot path', async (method, target, visitor, status) => {
+    const site = await openCrowdedSite()
+    const short = await site.visit(target, { method, fields: visitor })
+    const long = await site.visit(target, { method, fields: visitor, long: true })
+    expect({ hot: short.hot, status: short.status, headers: short.headers, text: short.text }).toEqual({
+      hot: true,
+      status,
+      headers: long.headers,
+      text: long.text,
+    })
+    expect(site.origin.requests).toEqual([])
+  })
+
+  it('is fetched again where its body was altered', async () => {
+    const site = await openCrowdedSite()
+    const bodies = join(site.directory, 'pages', 'bodies')
+    for (const name of await readdir(bodies, { recursive: true })) {
+      const file = join(bodies, name)
+      if ((await stat(file)).isFile()) await writeFile(file, 'x'.repeat((await stat(file)).size))
+    }
+    const short = await site.visit('/a')
+    expect({ hot: short.hot, text: short.text }).toEqual({ hot: false, text: `/a ${html}` })
+    expect(site.origin.requests).toHaveLength(1)
+    expect(site.faults).toEqual([expect.stringContaining('missing or altered')])
+  })
+
+  it('is not served after it was purged', async () => {
+    const site = await openCrowdedSite()
+    await site.store.remove({ kind: 'urls', urls: [`${shopUrl}/a`] })
+    expect((await site.visit('/a')).hot).toBe(false)
+    expect(site.origin.requests).toHaveLength(1)
+  })
+
+  it('waits for the disk on the regular path for a second after a slow read', async () => {
+    const { store } = await openCrowdedSite()
+    const page = store.find(`c1 ${shopUrl}/a`)[0]!
+    const read = (started: number, ended: number) => {
+      const clock = vi.spyOn(performance, 'now').mockReturnValueOnce(started).mockReturnValue(ended)
+      const body = store.readBodyNow(page)
+      clock.mockRestore()
+      return body?.toString() ?? null
+    }
+    const body = `/a ${html}`
+    expect([read(0, 6), read(1005, 1005), read(1007, 1008), read(1009, 1010)]).toEqual([body, null, body, body])
+  })
+})
