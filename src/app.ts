@@ -2,16 +2,14 @@ import { join } from 'node:path'
 import type { Failures } from './auth/failures.ts'
 import type { Config } from './config/schema.ts'
 import type { LoadedConfig } from './config/load.ts'
-import { ownUrl, singleChannelId } from './config/single-shop.ts'
+import { aliasesOf } from './config/single-shop.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
+import { Parts } from './lib/parts.ts'
 import type { PagecacheError } from './errors.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { Channels } from './cache/channels.ts'
 import type { PageStore } from './pages/page-store.ts'
 import type { Purging } from './purge/purging.ts'
-
-/** Closes an opened part. */
-type Closer = () => Promise<void> | void
 
 export interface AppOptions {
   loaded: LoadedConfig
@@ -28,8 +26,7 @@ export class App {
   /** The one clock of this process, milliseconds since the epoch. */
   readonly now: Clock = steadyClock()
   readonly #onWarning: (message: string) => void
-  readonly #closers: Closer[] = []
-  readonly #parts = new Map<string, Promise<unknown>>()
+  readonly #parts = new Parts()
   readonly #abort = new AbortController()
   #onThreadError: ((message: string, error: unknown) => void) | null = null
 
@@ -49,7 +46,7 @@ export class App {
 
   /** The page store of this environment. */
   pages() {
-    return this.#part('pages', async () => {
+    return this.#parts.open('pages', async () => {
       const { openFilesystemStore } = await import('./pages/filesystem-store.ts')
       return openFilesystemStore({
         directory: this.loaded.places.cacheDir,
@@ -78,7 +75,7 @@ export class App {
 
   /** The records of this environment: all durable state. */
   records() {
-    return this.#part('records', async () => {
+    return this.#parts.open('records', async () => {
       const { openRecords } = await import('./records/open.ts')
       return openRecords({ directory: this.loaded.places.dataDir, now: this.now })
     })
@@ -93,7 +90,7 @@ export class App {
 
   /** The queue of this environment. Uses the wall clock, which all processes of a machine share. */
   queue() {
-    return this.#part('queue', async () => {
+    return this.#parts.open('queue', async () => {
       const { openQueue } = await import('./queue/records-queue.ts')
       return openQueue(await this.records(), Date.now)
     })
@@ -111,7 +108,7 @@ export class App {
 
   /** The only way to invalidate pages. Its log uses the wall clock. */
   purges(): Promise<Purging> {
-    return this.#part('purges', async () => {
+    return this.#parts.open('purges', async () => {
       const { afterPurge } = this.config.warmup
       const followUp =
         afterPurge === null ? null : (await import('./warmup/after-purge.ts')).afterPurgeMessage(afterPurge)
@@ -152,7 +149,7 @@ export class App {
 
   /** The cache in front of the sales channels. `at`: where the daemon listens, and with how many processes (a command: 1). */
   storefrontCache(at: Pick<Config['server'], 'host' | 'port' | 'processes'> = { ...this.config.server, processes: 1 }) {
-    return this.#part('storefrontCache', async () => {
+    return this.#parts.open('storefrontCache', async () => {
       const { buildCache } = await import('./cache/build.ts')
       const { ownHosts } = await import('./cache/own-hosts.ts')
       const { cache, origin, salesChannels } = this.config
@@ -185,7 +182,7 @@ export class App {
 
   /** Records the visitor events of popup stages on the sales channels. */
   tracker() {
-    return this.#part('tracker', async () => {
+    return this.#parts.open('tracker', async () => {
       const { openTracker } = await import('./stages/tracker.ts')
       return openTracker({
         directory: this.loaded.places.dataDir,
@@ -196,7 +193,7 @@ export class App {
 
   /** The keys that sign tokens; creates the first one if needed. */
   keys() {
-    return this.#part('keys', async () => {
+    return this.#parts.open('keys', async () => {
       const { KeyRing } = await import('./auth/key-ring.ts')
       // Opening the records creates the state directory with its mode.
       await this.records()
@@ -210,7 +207,7 @@ export class App {
 
   /** Authorises API clients with tokens of this daemon (`auth.mode: builtin`). The first caller decides which failure counter is used. */
   authority(failures: Failures) {
-    return this.#part('authority', async () => {
+    return this.#parts.open('authority', async () => {
       const [{ Authority }, records, keys] = await Promise.all([
         import('./auth/authority.ts'),
         this.records(),
@@ -222,7 +219,7 @@ export class App {
 
   /** Authorises API clients with tokens of the shop (`auth.mode: shop`), verified by requests to one of these channels. */
   shopAuthority(channels: Channels, failures: Failures) {
-    return this.#part('shopAuthority', async () => {
+    return this.#parts.open('shopAuthority', async () => {
       const [{ ShopAuthority }, { acceptsToken }, { OriginClient }] = await Promise.all([
         import('./auth/shop-authority.ts'),
         import('./cache/admin-api.ts'),
@@ -254,7 +251,7 @@ export class App {
   async customerTokens() {
     const { customerToken } = this.config.stages
     if (customerToken.cookie === null && customerToken.header === null) return null
-    return this.#part('customerTokens', async () => {
+    return this.#parts.open('customerTokens', async () => {
       const [{ CustomerTokens }, { toCustomerKey, withCustomerKey }] = await Promise.all([
         import('./auth/customer-tokens.ts'),
         import('./auth/customer-key.ts'),
@@ -266,24 +263,13 @@ export class App {
   }
 
   /** Registers a closer to run with `close`; the last one registered runs first. */
-  onClose(closer: Closer): void {
-    this.#closers.push(closer)
+  onClose(closer: () => Promise<void> | void): void {
+    this.#parts.onClose(closer)
   }
 
   /** Closes everything in reverse order of opening. Runs all closers, then throws the first error. */
-  async close(): Promise<void> {
-    const errors: unknown[] = []
-    // A part registers its closer once it is open.
-    await Promise.allSettled(this.#parts.values())
-    for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) {
-      try {
-        await closer()
-      } catch (error) {
-        errors.push(error)
-      }
-    }
-    this.#parts.clear()
-    if (errors.length > 0) throw errors[0]
+  close(): Promise<void> {
+    return this.#parts.close()
   }
 
   /** Handles SIGINT and SIGTERM until the app is closed: the first one aborts `signal`, a second one exits at once. */
@@ -299,33 +285,9 @@ export class App {
       for (const name of names) process.off(name, listener)
     })
   }
-
-  #part<T extends object>(name: string, open: () => Promise<T>): Promise<T> {
-    const opened = this.#parts.get(name)
-    if (opened) return opened as Promise<T>
-    const opening = open().then((part) => {
-      this.onClose(() => (part as { close?(): Promise<void> | void }).close?.())
-      return part
-    })
-    this.#parts.set(name, opening)
-    // Opening is retried at the next use.
-    opening.catch(() => this.#parts.delete(name))
-    return opening
-  }
 }
 
 /** The part of a limit of all processes that one of them has; at least 1, unless the limit is 0. */
 function share(limit: number, processes: number): number {
   return Math.max(Math.min(limit, 1), Math.floor(limit / processes))
-}
-
-/** The names of this machine under which the shop of `serve --origin` is reached too, with the Host of the daemon's own URL. */
-function aliasesOf(
-  [channel]: Config['salesChannels'],
-  own: ReadonlySet<string>,
-  at: { host: string; port: number },
-): Map<string, string> {
-  if (channel?.id !== singleChannelId) return new Map()
-  const ownHost = new URL(ownUrl(at.host, at.port)).host
-  return new Map([...own].map((name) => [name, ownHost]))
 }

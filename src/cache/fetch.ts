@@ -18,12 +18,11 @@ import {
   unstored,
   whyNotTaken,
   type Fetched,
-  type Probed,
 } from './fetched.ts'
 import { fieldValue, withoutFields } from './fields.ts'
 import { storableHeaders, visibleHeaders, withAuthorization } from './forward.ts'
 import type { Received } from './freshness.ts'
-import { lacksLifetime } from './lifetime-advice.ts'
+import { reasonAgainst } from './probe.ts'
 import { reasonNotToStore } from './may-store.ts'
 import { OriginError, toOriginError, type OriginClient, type OriginResponse } from './origin.ts'
 import type { Lookup } from './lookup.ts'
@@ -138,35 +137,6 @@ export class Fetcher {
     return confirmations.confirmedBy(lookup.visitor, headers) ? { ...lookup, key: lookup.sharedKey } : lookup
   }
 
-  /**
-   * Requests a page from the origin and reports whether the response could be stored. Stores nothing. @throws
-   * OriginError
-   */
-  async probe(lookup: Lookup): Promise<Probed> {
-    const { headers } = storableHeaders(lookup.visit, lookup.channel)
-    const {
-      status,
-      headers: received,
-      body,
-    } = await this.#options.origin.send({
-      origin: lookup.channel.origin,
-      method: 'GET',
-      target: `${lookup.target.path}${lookup.target.query}`,
-      headers: withAuthorization([...headers, ['accept-encoding', 'identity']], lookup.channel),
-      body: null,
-      signal: null,
-      limit: this.#options.origin.totalTimeout,
-      onInterim: () => {},
-    })
-    discard(body)
-    const { defaultTtl, now } = this.#options
-    return {
-      status,
-      notStored: this.#reasonNotToStore(lookup, status, received),
-      lacksLifetime: lacksLifetime(status, received, { defaultTtl, now: now() }),
-    }
-  }
-
   async #freshen({ lookup, sent, fence, patient }: OriginFetch, stale: HeldPage, response: Received): Promise<Fetched> {
     const { store } = this.#options
     const draft = freshenedDraft(stale.page, lookup, response, this.#options)
@@ -199,7 +169,7 @@ export class Fetcher {
     }
     const range = response.status === 206 ? parseContentRange(fieldValue(response.headers, 'content-range')) : null
     const notStored =
-      this.#reasonNotToStore(lookup, response.status, response.headers) ?? partialReason(response, range)
+      reasonAgainst(this.#options, lookup, response.status, response.headers) ?? partialReason(response, range)
     if (notStored !== null) return passedOn(response, notStored)
     const announced = fieldValue(response.headers, 'content-length')
     if (Number(announced ?? 0) > maxPageSize) return passedOn(response, 'larger than cache.maxPageSize')
@@ -270,13 +240,6 @@ export class Fetcher {
         new Set(['age', 'content-length', ...(encoded.known ? ['content-encoding'] : [])]),
       ),
     }
-  }
-
-  #reasonNotToStore(lookup: Lookup, status: number, headers: readonly HeaderPair[]): string | null {
-    return (
-      reasonNotToStore(lookup, status, headers, this.#options.defaultTtl) ??
-      variantMismatch(lookup.variantCookies, headers, this.#options.now())
-    )
   }
 
   /** Stores a page. A body too large for memory is sent from its file, which must exist. */

@@ -27,13 +27,6 @@ export type Fetched =
       notStored: string
     }
 
-/** What the shop's answer allows; `lacksLifetime`: see `lifetimeAdvice`. */
-export interface Probed {
-  status: number
-  notStored: string | null
-  lacksLifetime: boolean
-}
-
 export const noBody = Buffer.alloc(0)
 
 /** Why a storable page was not stored. */

@@ -1,20 +1,15 @@
-import type { Clock } from '../lib/clock.ts'
-import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { Page } from '../pages/page.ts'
-import type { PageStore } from '../pages/page-store.ts'
 import { Bodies } from './bodies.ts'
 import { discard } from './body.ts'
-import { pathBypass, type BypassRules } from './bypass.ts'
+import { pathBypass } from './bypass.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
-import type { Channels } from './channels.ts'
-import { Fetcher, type FetchOptions } from './fetch.ts'
-import type { Fetched, Probed } from './fetched.ts'
+import { Fetcher } from './fetch.ts'
+import type { Fetched } from './fetched.ts'
 import { presentationOf } from './form.ts'
 import { mayServeStale, usability } from './freshness.ts'
 import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
 import { inFlight } from './in-flight.ts'
-import type { VariantRules } from './key.ts'
 import { LifetimeWatch } from './lifetime-advice.ts'
 import { OriginError, type OriginClient } from './origin.ts'
 import type { Exchange, ResponseSink } from './origin/exchange.ts'
@@ -22,28 +17,16 @@ import type { Slot } from './origin/slots.ts'
 import { PassThrough, type PassedVisit } from './pass-through.ts'
 import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
 import { answerFrom } from './present.ts'
+import { probe, type Probed } from './probe.ts'
 import { answeringOriginErrors, loopAnswer, noChannel, originFailureText, plainAnswer, type Refuse } from './refusal.ts'
 import { serverErrors, SharedFetches } from './shared-fetches.ts'
+import type { StorefrontCacheOptions } from './storefront-options.ts'
 import { canonicaliser } from './target.ts'
-import { UnsafeInvalidation, type UnsafeCounts, type UnsafeMode } from './unsafe.ts'
+import { UnsafeInvalidation, type UnsafeCounts } from './unsafe.ts'
 import { hasValidator } from './validation.ts'
 import { selects } from './vary.ts'
 import { coversRange, newest, toHeldPage, type HeldPage } from './view.ts'
 import type { Answer, Visit } from './visit.ts'
-
-export interface StorefrontCacheOptions extends Omit<FetchOptions, 'store' | 'memory' | 'origin' | 'now'> {
-  channels: Channels
-  store: PageStore
-  memory: MemoryTier
-  origin: OriginClient
-  now: Clock
-  variants: VariantRules
-  bypass: BypassRules
-  ignoreQuery: readonly string[]
-  invalidateOnUnsafe: UnsafeMode
-  /** Reports background errors that no visitor sees. */
-  onError(message: string, error: unknown): void
-}
 
 /** How often a visitor waits for another visitor's fetch before starting one. */
 const mostWaits = 2
@@ -302,6 +285,6 @@ export class StorefrontCache {
 
   /** Checks whether the origin's response could be stored, without storing it. @throws OriginError */
   probe(lookup: Lookup): Promise<Probed> {
-    return this.#fetcher.probe(lookup)
+    return probe(lookup, this.#options)
   }
 }

@@ -1,6 +1,7 @@
 import { bracketed } from '../lib/networks.ts'
 import type { LoadedConfig } from './load.ts'
 import type { Source } from './raw.ts'
+import type { SalesChannel } from './schema.ts'
 
 /** The shop of `serve --origin`. */
 export interface SingleShop {
@@ -25,4 +26,15 @@ export function withSingleShop(loaded: LoadedConfig, shop: SingleShop, source: S
     config: { ...loaded.config, salesChannels: [channel] },
     sourceOf: (path) => (path[0] === 'salesChannels' ? source : loaded.sourceOf(path)),
   }
+}
+
+/** The names of this machine under which the shop of `serve --origin` is reached too, with the Host of the daemon's own URL. */
+export function aliasesOf(
+  [channel]: readonly SalesChannel[],
+  own: ReadonlySet<string>,
+  at: { host: string; port: number },
+): Map<string, string> {
+  if (channel?.id !== singleChannelId) return new Map()
+  const ownHost = new URL(ownUrl(at.host, at.port)).host
+  return new Map([...own].map((name) => [name, ownHost]))
 }

@@ -1,0 +1,54 @@
+import type { Clock } from '../lib/clock.ts'
+import type { HeaderPair } from '../pages/page.ts'
+import { discard } from './body.ts'
+import { variantMismatch } from './confirmations.ts'
+import { storableHeaders, withAuthorization } from './forward.ts'
+import { lacksLifetime } from './lifetime-advice.ts'
+import type { Lookup } from './lookup.ts'
+import { reasonNotToStore } from './may-store.ts'
+import type { OriginClient } from './origin.ts'
+
+/** What the shop's response allows; `lacksLifetime`: see `lifetimeAdvice`. */
+export interface Probed {
+  status: number
+  notStored: string | null
+  lacksLifetime: boolean
+}
+
+interface StorageRules {
+  /** In seconds. */
+  defaultTtl: number
+  now: Clock
+}
+
+/** Why a response may not be stored for a request; null if it may. */
+export function reasonAgainst(
+  { defaultTtl, now }: StorageRules,
+  lookup: Lookup,
+  status: number,
+  headers: readonly HeaderPair[],
+): string | null {
+  return reasonNotToStore(lookup, status, headers, defaultTtl) ?? variantMismatch(lookup.variantCookies, headers, now())
+}
+
+/** Requests a page from the origin and reports whether the response could be stored. Stores nothing. @throws OriginError */
+export async function probe(lookup: Lookup, rules: StorageRules & { origin: OriginClient }): Promise<Probed> {
+  const { origin, defaultTtl, now } = rules
+  const sent = storableHeaders(lookup.visit, lookup.channel).headers
+  const { status, headers, body } = await origin.send({
+    origin: lookup.channel.origin,
+    method: 'GET',
+    target: `${lookup.target.path}${lookup.target.query}`,
+    headers: withAuthorization([...sent, ['accept-encoding', 'identity']], lookup.channel),
+    body: null,
+    signal: null,
+    limit: origin.totalTimeout,
+    onInterim: () => {},
+  })
+  discard(body)
+  return {
+    status,
+    notStored: reasonAgainst(rules, lookup, status, headers),
+    lacksLifetime: lacksLifetime(status, headers, { defaultTtl, now: now() }),
+  }
+}
