@@ -58,7 +58,7 @@ async function bundle() {
     // Everything that each command loads, and the page store, in one file each: looking for fifty small files takes longer than reading them.
     codeSplitting: {
       groups: [
-        { name: 'command', test: /src\/cli\/(?:main|base-command|output)\.ts$/ },
+        { name: 'command', test: /src\/(?:cli\/(?:main|base-command|output)|lib\/format-bytes)\.ts$/ },
         { name: 'pages', test: /src\/pages\/filesystem-store\.ts$/ },
       ],
     },

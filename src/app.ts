@@ -5,6 +5,7 @@ import type { LoadedConfig } from './config/load.ts'
 import { aliasesOf } from './config/single-shop.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
 import { Parts } from './lib/parts.ts'
+import { thisProcess } from './lib/process-identity.ts'
 import type { PagecacheError } from './errors.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { Channels } from './cache/channels.ts'
@@ -128,9 +129,8 @@ export class App {
           onError: this.#onThreadError,
         })
       }
-      const [{ openPurging }, { thisProcess }, { clearApplicationCache }] = await Promise.all([
+      const [{ openPurging }, { clearApplicationCache }] = await Promise.all([
         import('./purge/purging.ts'),
-        import('./lib/process-identity.ts'),
         import('./pages/filesystem-store.ts'),
       ])
       const [records, queue] = [await this.records(), await this.queue()]

@@ -123,7 +123,7 @@ export class DaemonRunner {
   }
 }
 
-/** What to do next, for whoever has started the daemon on a terminal. */
+/** What an operator who has started the daemon on a terminal may want to do next. */
 function greeting(listening: string, { auth, server }: Config): string {
   const rows = [
     ...(server.socket === null ? [['Admin page', `${listening}/admin`]] : []),

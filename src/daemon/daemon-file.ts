@@ -70,7 +70,7 @@ export class DaemonFile {
     try {
       utimesSync(daemonFile(this.#dataDir), now, now)
     } catch {
-      this.#write()
+      // The state directory was removed, which the records report. Nothing is created in its place.
     }
   }
 

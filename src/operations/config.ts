@@ -33,6 +33,7 @@ export const findConfig = defineOperation({
   summary: 'Names the configuration file',
   input: z.object({}),
   output: z.object({ success, file: z.string(), exists: z.boolean() }),
+  http: { method: 'GET', path: '/config/path' },
   async run({ app }) {
     return { ...succeeded, file: app.loaded.places.configFile, exists: app.loaded.file !== null }
   },

@@ -55,7 +55,7 @@ export async function openRecords(options: {
   for (const other of inUse.get(join(directory, fileName)) ?? []) other.assert()
   const file = await ensureRecordsFile(directory, now)
   const database = await connect(file, lockTimeout)
-  const presence = new Presence(file, () => readFrames(database))
+  const presence = new Presence(file)
   const db = new Kysely<RecordsSchema>({ dialect: sqliteDialect(database, file, presence) })
   const check = async () => {
     const { rows } = await sql<{ quick_check: string }>`PRAGMA quick_check`.execute(db)
@@ -88,13 +88,6 @@ export async function openRecords(options: {
     fault: () => presence.fault(),
     close,
   }
-}
-
-/** Null inside a transaction, where SQLite does not tell. */
-function readFrames(database: Database.Database): { log: number; checkpointed: number } | null {
-  if (database.inTransaction) return null
-  const [frames] = database.pragma('wal_checkpoint(NOOP)') as { log: number; checkpointed: number }[]
-  return frames ?? null
 }
 
 async function truncateLog(database: Database.Database, file: string): Promise<boolean> {

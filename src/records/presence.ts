@@ -2,7 +2,6 @@ import { readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { PagecacheError } from '../errors.ts'
 import { lost } from './errors.ts'
-import { Overwrites, type ReadFrames } from './overwrites.ts'
 
 /** Bytes of a database's header (https://sqlite.org/fileformat.html). */
 const headerSize = 100
@@ -20,12 +19,12 @@ const parts = [
  */
 export class Presence {
   readonly #file: string
-  readonly #overwrites: Overwrites
   readonly #seen = new Map<string, string>()
+  /** The largest size of the file so far, in bytes. */
+  #largest = 0
 
-  constructor(file: string, readFrames: ReadFrames) {
+  constructor(file: string) {
     this.#file = file
-    this.#overwrites = new Overwrites(file, readFrames)
     this.fault()
   }
 
@@ -39,18 +38,19 @@ export class Presence {
       else if (before !== undefined && now === null) return lost(this.#file, `${name} was deleted or moved away`)
       else if (before !== undefined && now !== before) return lost(this.#file, `${name} was replaced`)
     }
-    if (this.#seen.has('') && isEmptied(this.#file)) return lost(this.#file, 'the file was emptied')
-    return this.#isOverwritten() ? lost(this.#file, 'another program has written to the file') : null
+    return this.#seen.has('') ? this.#shrinkage() : null
   }
 
-  #isOverwritten(): boolean {
-    if (this.#seen.size < parts.length) return false
-    try {
-      return this.#overwrites.found()
-    } catch {
-      // The next check tells what is unreachable.
-      return false
-    }
+  /**
+   * SQLite never shrinks the file, because nothing vacuums it: a smaller one was emptied or overwritten in place. A copy of the same size
+   * or a larger one cannot be told from a checkpoint of another process.
+   */
+  #shrinkage(): PagecacheError | null {
+    const size = sizeOf(this.#file)
+    if (size < headerSize) return lost(this.#file, 'the file was emptied')
+    if (size < this.#largest) return lost(this.#file, 'another program has overwritten the file')
+    this.#largest = size
+    return null
   }
 
   /** @throws STORE_LOST */
@@ -70,12 +70,12 @@ function identityOf(path: string): string | null {
   }
 }
 
-/** Whether a database file was truncated in place: without its header it would lose data at the next checkpoint. */
-function isEmptied(path: string): boolean {
+/** In bytes; 0 where the file is unreachable. */
+function sizeOf(path: string): number {
   try {
-    return statSync(path).size < headerSize
+    return statSync(path).size
   } catch {
-    return true
+    return 0
   }
 }
 

@@ -6,6 +6,7 @@ import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { decoded, exchange, isHit } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { scratch } from '../helpers/scratch.ts'
+import { until } from '../helpers/until.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { speak } from '../http/front/wire.ts'
 import { page } from '../http/api/shop.ts'
@@ -145,13 +146,22 @@ describe('a damaged body is a miss and never served', () => {
   beforeAll(async () => {
     site = await openSite((await scratch('pagecache-files')).path)
     await exchange(`${site.daemon.url}/other`)
-    const others = await site.bodies()
+    const others = await until(async () => {
+      const found = await site.bodies()
+      if (found.length === 0) throw new Error('no body is stored yet')
+      return found
+    })
+    const known = new Set(others)
     const files = new Map<string, string>()
     for (const damage of Object.keys(damages)) {
       await exchange(site.daemon.url + pathOf(damage))
-      const [file] = (await site.bodies()).filter(
-        (each) => !others.includes(each) && ![...files.values()].includes(each),
-      )
+      // A visitor does not wait for the writer.
+      const [file] = await until(async () => {
+        const found = (await site.bodies()).filter((each) => !known.has(each))
+        if (found.length === 0) throw new Error('no body is stored yet')
+        return found
+      })
+      known.add(file!)
       files.set(damage, file!)
     }
     await site.daemon.stop()

@@ -53,7 +53,10 @@ const spoilt: [name: string, spoil: (place: { directory: string; file: string })
   ['loses its log', ({ file }) => rm(`${file}-wal`)],
   ["loses its log's index", ({ file }) => rm(`${file}-shm`)],
   ['is emptied in place', ({ file }) => truncate(file)],
-  ['is overwritten in place by a copy', async ({ file }) => writeFile(file, await readFile(file))],
+  [
+    'is overwritten in place by a smaller copy',
+    async ({ file }) => writeFile(file, (await readFile(file)).subarray(0, 8192)),
+  ],
   ['goes with its directory', ({ directory }) => rename(directory, `${directory}.away`)],
   ['is deleted with its directory', ({ directory }) => rm(directory, { recursive: true })],
 ]

@@ -80,11 +80,11 @@ describe('the port', () => {
     })
   })
 
-  it('passes if a daemon is running on it', async () => {
+  it('fails if the daemon of another project is running on it', async () => {
     const port = await shop((request, response) => response.writeHead(request.url === '/healthz' ? 200 : 404).end())
     expect((await examine({ server: { port } })).checks['port']).toMatchObject({
-      status: 'passed',
-      message: expect.stringContaining('a daemon is running') as string,
+      status: 'failed',
+      message: expect.stringContaining('A daemon of another project') as string,
     })
   })
 

@@ -26,7 +26,7 @@ export interface Traced {
 /**
  * Records the first slice of URLs that invalidations with the same time removed. Returns the remaining traces of each, to be saved in its
  * row; null if all URLs are recorded: then its traces may be released after the commit. `isNew`: their purges were recorded in this
- * transaction, so that nobody can have deleted them.
+ * transaction, so that no other process can have deleted them.
  */
 export async function beginTraces(
   transaction: RecordsTransaction,
