@@ -6,6 +6,7 @@ import type { PagecacheError } from '../errors.ts'
 import { damaged, toRecordsError } from './errors.ts'
 import { migrate, type Migration } from './migrate.ts'
 import { migrations as known } from './migrations/list.ts'
+import type { ReadFrames } from './overwrites.ts'
 import { Presence } from './presence.ts'
 import { ensureRecordsFile, fileName } from './records-file.ts'
 import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
@@ -55,7 +56,11 @@ export async function openRecords(options: {
   for (const other of inUse.get(join(directory, fileName)) ?? []) other.assert()
   const file = await ensureRecordsFile(directory, now)
   const database = await connect(file, lockTimeout)
-  const presence = new Presence(file, () => readFrames(database))
+  const versionQuery = database
+    .prepare<[], string>("SELECT data_version || '.' || total_changes() FROM pragma_data_version")
+    .pluck()
+  const version = () => versionQuery.get()!
+  const presence = new Presence(file, () => readFrames(database, version))
   const db = new Kysely<RecordsSchema>({ dialect: sqliteDialect(database, file, presence) })
   const check = async () => {
     const { rows } = await sql<{ quick_check: string }>`PRAGMA quick_check`.execute(db)
@@ -71,9 +76,6 @@ export async function openRecords(options: {
     await db.destroy()
     throw error
   }
-  const versionQuery = database
-    .prepare<[], string>("SELECT data_version || '.' || total_changes() FROM pragma_data_version")
-    .pluck()
   inUse.set(file, (inUse.get(file) ?? new Set()).add(presence))
   const close = () => {
     inUse.get(file)?.delete(presence)
@@ -83,7 +85,7 @@ export async function openRecords(options: {
     db,
     now,
     check,
-    version: () => versionQuery.get()!,
+    version,
     truncateLog: () => truncateLog(database, file),
     fault: () => presence.fault(),
     close,
@@ -91,10 +93,10 @@ export async function openRecords(options: {
 }
 
 /** Null inside a transaction, where SQLite does not tell. */
-function readFrames(database: Database.Database): { log: number; checkpointed: number } | null {
+function readFrames(database: Database.Database, version: () => string): ReturnType<ReadFrames> {
   if (database.inTransaction) return null
   const [frames] = database.pragma('wal_checkpoint(NOOP)') as { log: number; checkpointed: number }[]
-  return frames ?? null
+  return frames === undefined ? null : { ...frames, version: version() }
 }
 
 async function truncateLog(database: Database.Database, file: string): Promise<boolean> {

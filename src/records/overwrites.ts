@@ -1,7 +1,10 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
-/** Frames in the write-ahead log, and how many of them are in the database file; null inside a transaction. */
-export type ReadFrames = () => { log: number; checkpointed: number } | null
+/**
+ * Frames in the write-ahead log, how many of them are in the database file, and a value that changes with every commit;
+ * null inside a transaction.
+ */
+export type ReadFrames = () => { log: number; checkpointed: number; version: string } | null
 
 /** How long a checkpoint of another process may write before its end is visible, in milliseconds. */
 const checkpointTime = 5_000
@@ -58,19 +61,21 @@ export class Overwrites {
   #state(): { text: string; isWhole: boolean } | null {
     const frames = this.#readFrames()
     if (frames === null) return null
-    const { log, checkpointed } = frames
-    return { text: `${this.#cycle()} ${checkpointed}`, isWhole: log === checkpointed }
+    const { log, checkpointed, version } = frames
+    const cycle = this.#cycle()
+    // A truncated log has no cycle. If it was filled and truncated again since, only the commits tell.
+    return { text: cycle === null ? `empty ${version}` : `${cycle} ${checkpointed}`, isWhole: log === checkpointed }
   }
 
   /**
-   * The number of the log's current cycle (https://sqlite.org/fileformat2.html#walformat). Unlike the database file, the
+   * The number of the log's current cycle, null for an empty log (https://sqlite.org/fileformat2.html#walformat). Unlike the database file, the
    * log may be opened beside SQLite, which holds no locks on it.
    */
-  #cycle(): number {
+  #cycle(): number | null {
     const header = Buffer.alloc(16)
     const log = openSync(`${this.#file}-wal`, 'r')
     try {
-      return readSync(log, header) < header.length ? -1 : header.readUInt32BE(12)
+      return readSync(log, header) < header.length ? null : header.readUInt32BE(12)
     } finally {
       closeSync(log)
     }

@@ -61,3 +61,23 @@ it('checkpoints of this and another connection are not taken for it', { timeout:
   }
   expect((await readFile(file)).length).toBeGreaterThan(started)
 })
+
+it('a log that was filled and truncated again is not taken for it', { timeout: 60_000 }, async () => {
+  const { directory, records, file, backup } = await openWithRows()
+  const other = await open(directory)
+  for (const writer of [other, records, other, records]) {
+    expect(await records.truncateLog()).toBe(true)
+    // Lets the state of the empty log be read.
+    await setTimeout(150)
+    expect([records.fault(), other.fault()]).toEqual([null, null])
+    await write(writer)
+    expect(await writer.truncateLog()).toBe(true)
+    expect([records.fault(), other.fault()]).toEqual([null, null])
+    await write(records)
+  }
+  expect(await records.truncateLog()).toBe(true)
+  await setTimeout(150)
+  expect(records.fault()).toBeNull()
+  await copyFile(backup, file)
+  await isLost(records)
+})
