@@ -49,9 +49,12 @@ const process_ = await startChild(
 try {
   const shop = JSON.parse(process_.logs().split('\n')[0] ?? '') as Shop
   const relay = await startRelay(shop.url)
-  const origin = values.troubled ? relay.url : shop.url
-  writeFileSync(join(project.path, 'pagecache.yaml'), configuration({ ...shop, url: origin }))
-  const paths = await plannedPaths()
+  const configure = (url: string) =>
+    writeFileSync(join(project.path, 'pagecache.yaml'), configuration({ ...shop, url }))
+  configure(relay.url)
+  await warm()
+  const paths = relay.pages()
+  if (!values.troubled) configure(shop.url)
   const rounds: { warm: number; rival: number }[] = []
   for (let round = 1; round <= Number(values.rounds); round++) {
     if (values.troubled) {
@@ -79,15 +82,13 @@ function configuration({ url, channels }: Shop): string {
   return JSON.stringify({ salesChannels, warmup: { concurrency } })
 }
 
-async function plannedPaths(): Promise<string[]> {
-  const { urls } = (await command('--dry-run')) as { urls: string[] }
-  return urls.map((url) => url.slice(publicUrl.length))
-}
-
 /** Pages per second of a warmup into an empty cache. */
 async function warm(): Promise<number> {
   rmSync(join(project.path, 'var'), { recursive: true, force: true })
-  const { progress } = (await command('--wait')) as {
+  const args = ['warmup:start', '--wait', '--json', ...(values.troubled ? ['--allow-failures'] : [])]
+  const { code, stdout, stderr } = await runProgram(args, { projectDir: project.path })
+  if (code !== 0) throw new Error(`warmup:start exited with ${code}:\n${stderr}`)
+  const { progress } = JSON.parse(stdout) as {
     progress: { processed_urls: number; created_at: string; finished_at: string }
   }
   return (progress.processed_urls * 1000) / (Date.parse(progress.finished_at) - Date.parse(progress.created_at))
@@ -104,19 +105,14 @@ async function bare({ url }: Shop, paths: string[]): Promise<number> {
   return requestsPerSecond
 }
 
-async function command(flag: string): Promise<unknown> {
-  const args = ['warmup:start', flag, '--json', ...(values.troubled && flag === '--wait' ? ['--allow-failures'] : [])]
-  const { code, stdout, stderr } = await runProgram(args, { projectDir: project.path })
-  if (code !== 0) throw new Error(`warmup:start ${flag} exited with ${code}:\n${stderr}`)
-  return JSON.parse(stdout)
-}
-
-/** Forwards requests to the shop, and answers 503 for some paths. */
+/** Forwards requests to the shop, remembers the pages, and answers 503 for some paths. */
 async function startRelay(shop: string) {
   let refused = new Set<string>()
+  const pages = new Set<string>()
   const server = createServer((request, response) => {
     if (refused.has(request.url!)) return void response.writeHead(503).end()
     const forwarded = httpRequest(shop + request.url, { headers: request.headers, agent }, (answer) => {
+      if (answer.headers['content-type']?.startsWith('text/html') === true) pages.add(request.url!)
       response.writeHead(answer.statusCode!, answer.headers)
       answer.pipe(response)
     })
@@ -127,6 +123,7 @@ async function startRelay(shop: string) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    pages: () => [...pages],
     refuse: (paths: readonly string[]) => void (refused = new Set(paths)),
     stop: () => {
       server.close()

@@ -7,9 +7,11 @@ import { steadyClock, type Clock } from './lib/clock.ts'
 import { Parts } from './lib/parts.ts'
 import { thisProcess } from './lib/process-identity.ts'
 import type { PagecacheError } from './errors.ts'
+import { oncePerTurn } from './lib/once-per-turn.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { Channels } from './cache/channels.ts'
 import type { PageStore } from './pages/page-store.ts'
+import type { Records } from './records/open.ts'
 import type { Purging } from './purge/purging.ts'
 
 export interface AppOptions {
@@ -30,6 +32,7 @@ export class App {
   readonly #parts = new Parts()
   readonly #abort = new AbortController()
   #onThreadError: ((message: string, error: unknown) => void) | null = null
+  #openRecords: Records | null = null
 
   constructor(options: AppOptions) {
     this.loaded = options.loaded
@@ -78,16 +81,17 @@ export class App {
   records() {
     return this.#parts.open('records', async () => {
       const { openRecords } = await import('./records/open.ts')
-      return openRecords({ directory: this.loaded.places.dataDir, now: this.now })
+      return (this.#openRecords = await openRecords({ directory: this.loaded.places.dataDir, now: this.now }))
     })
   }
 
   /** The error (STORE_LOST) that makes the open records unusable; null if they are usable or not open. */
-  async recordsFault(): Promise<PagecacheError | null> {
-    if (!this.#parts.has('records')) return null
-    const records = await this.records().catch(() => null)
-    return records?.fault() ?? null
+  recordsFault(): PagecacheError | null {
+    return this.#openRecords?.fault() ?? null
   }
+
+  /** For threads: with connections of their own they would open, or carry on with, the files that replaced the records. */
+  readonly #recordsFaultOfTurn = oncePerTurn(() => this.recordsFault())
 
   /** The queue of this environment. Uses the wall clock, which all processes of a machine share. */
   queue() {
@@ -126,6 +130,7 @@ export class App {
           proxies,
           followUp,
           pages,
+          recordsFault: this.#recordsFaultOfTurn,
           onError: this.#onThreadError,
         })
       }
@@ -187,6 +192,7 @@ export class App {
       return openTracker({
         directory: this.loaded.places.dataDir,
         channels: this.config.salesChannels.map(({ id, name, url }) => ({ id, name, url })),
+        recordsFault: this.#recordsFaultOfTurn,
       })
     })
   }
@@ -269,6 +275,7 @@ export class App {
 
   /** Closes everything in reverse order of opening. Runs all closers, then throws the first error. */
   close(): Promise<void> {
+    this.#openRecords = null
     return this.#parts.close()
   }
 

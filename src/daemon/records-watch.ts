@@ -7,8 +7,8 @@ const interval = 250
 /** Logs when the records are deleted or replaced under the running daemon, and when they are back. Returns a function that stops the watch. */
 export function watchRecords(app: () => App, log: Log): () => void {
   let reported: string | null = null
-  const check = async () => {
-    const fault = await app().recordsFault()
+  const check = () => {
+    const fault = app().recordsFault()
     if ((fault?.message ?? null) === reported) return
     reported = fault?.message ?? null
     if (fault !== null)
@@ -18,7 +18,7 @@ export function watchRecords(app: () => App, log: Log): () => void {
       )
     else log.info('The records are back.')
   }
-  const timer = setInterval(() => void check(), interval)
+  const timer = setInterval(check, interval)
   timer.unref()
   return () => clearInterval(timer)
 }

@@ -73,7 +73,7 @@ export class ServeProcess {
     let next: App | null = null
     try {
       // Opening an app now would create new, empty records in place of the lost ones.
-      const lost = await this.#app.recordsFault()
+      const lost = this.#app.recordsFault()
       if (lost !== null) throw lost
       next = await reopen()
       const replaced = await this.#daemon?.replaceApp(next)

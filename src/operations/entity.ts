@@ -38,7 +38,7 @@ export async function findEntity(
   if (number === undefined)
     throw new PagecacheError(
       'INVALID_INPUT',
-      type === 'product' ? 'entityId: expected an id, or an entityNumber instead' : 'entityId: expected an id',
+      type === 'product' ? 'entityId: expected an id, unless entityNumber is given' : 'entityId: expected an id',
     )
   const { findByNumber } = await import('../purge/log/purge-log.ts')
   const { db } = await app.records()

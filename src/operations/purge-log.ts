@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { assertAbsoluteUrl } from './absolute-url.ts'
 import { findEntity } from './entity.ts'
 import { count, described, limit, offset, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
@@ -132,6 +133,10 @@ export const urlFlow = defineOperation({
   output: z.object({ success, url: described(z.string(), 'in its canonical form'), ...timeline }),
   http: { method: 'GET', path: '/reverse-proxy-log/url-flow' },
   async run({ app }, { url: given, ...range }) {
+    assertAbsoluteUrl(
+      given,
+      app.config.salesChannels.map((channel) => channel.url),
+    )
     const [{ readUrlFlow }, { toCanonicalUrl }] = await Promise.all([
       import('../purge/log/purge-log.ts'),
       import('../cache/purge-urls.ts'),

@@ -55,6 +55,7 @@ export const purge = defineOperation({
     const delivery = await describeDeliveries(app)
     if (input.dryRun)
       return { ...succeeded, invalidationId: null, pagesRemoved: 0, ...delivery, ...(await previewPurge(app, targets)) }
+    await app.usablePages()
     const purging = await app.purges()
     return { ...succeeded, ...(await purging.invalidate({ targets, soft: input.soft, source, actor })), ...delivery }
   },

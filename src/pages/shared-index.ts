@@ -29,7 +29,8 @@ export interface SharedIndexOptions {
  */
 export class SharedIndex {
   #index: PageIndex | null = null
-  #previous: PageIndex | null = null
+  /** Generations whose files vanished: if they come back, they miss the removals since then. */
+  readonly #left = new Set<string>()
   #version = 0
   #seen = 0 // The last removal known to the listeners.
   #lookedAt = 0
@@ -205,6 +206,7 @@ export class SharedIndex {
 
   #judge(index: PageIndex, found: readonly (string | null)[]): boolean {
     if (found.every((identity, part) => identity === index.identities[part])) return false
+    this.#left.add(index.generation)
     if (found[0] === index.identities[0]) this.#leave(index)
     else this.#restart()
     return true
@@ -238,16 +240,16 @@ export class SharedIndex {
   }
 
   #suspend(): void {
-    this.#previous = this.#index
+    const index = this.#index
     this.#index = null
-    this.#previous?.close()
+    index?.close()
     this.#tell({ kind: 'all' })
   }
 
   #open(): void {
     if (this.#closed || this.#index !== null) return
     try {
-      const index = this.#openOriginal()
+      const index = this.#openCurrent()
       this.#seen = index.log.last()
       this.renewals.restart(index.reads)
       this.#version = index.dataVersion()
@@ -264,15 +266,13 @@ export class SharedIndex {
     }
   }
 
-  /** Rejects a copy of the index that we had open (a restored backup, for example): it misses removals since then. */
-  #openOriginal(): PageIndex {
+  /** Rejects an index that was gone in the meantime, and a copy of it (a restored backup, for example). */
+  #openCurrent(): PageIndex {
     const { places, onWarning } = this.#options
     const index = openPages(places, onWarning)
-    const isCopy =
-      index.generation === this.#previous?.generation && index.identities[0] !== this.#previous.identities[0]
-    if (!isCopy) return index
+    if (!this.#left.has(index.generation)) return index
     index.close()
-    discard(places, index.identities[0] ?? null, onWarning, 'it is a copy of an earlier one')
+    discard(places, index.identities[0] ?? null, onWarning, 'it is from before its files vanished or were replaced')
     return openPages(places, onWarning)
   }
 

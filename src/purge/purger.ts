@@ -24,6 +24,8 @@ const program = import.meta.url.endsWith('.ts') ? './purger-main.ts' : '../purge
 export interface PurgerOptions extends Omit<PurgerData, 'endedThreads'> {
   /** The page store of the thread that serves visitors. */
   pages: Pick<PageStore, 'poll' | 'handOver' | 'settled' | 'waiting'>
+  /** Why the records are unusable, null if they are usable. */
+  recordsFault?: () => PagecacheError | null
   onError(message: string, error: unknown): void
 }
 
@@ -85,7 +87,7 @@ class Purger {
 
   /** @throws the error with which the thread failed to start */
   async start(): Promise<void> {
-    const { pages: _, onError: __, ...data } = this.#options
+    const { pages: _, onError: __, recordsFault: ___, ...data } = this.#options
     const worker = new Worker(new URL(program, import.meta.url), {
       workerData: { ...data, endedThreads: this.#endedThreads } satisfies PurgerData,
     })
@@ -120,6 +122,8 @@ class Purger {
       throw new PagecacheError('STORE_BUSY', 'The purge thread is restarting or stopping')
     if (this.#waiting.size >= maxWaiting || this.#characters + characters > maxCharacters)
       throw new PagecacheError('STORE_BUSY', 'Too many purges are waiting to be written')
+    const fault = task.kind === 'invalidate' ? (this.#options.recordsFault?.() ?? null) : null
+    if (fault !== null) throw fault
     const { promise, resolve, reject } = Promise.withResolvers<Invalidated | number>()
     const id = this.#post(task)
     this.#characters += characters

@@ -36,6 +36,8 @@ export interface TrackerOptions {
   /** Directory of the records. */
   directory: string
   channels: readonly SalesChannel[]
+  /** Why the records are unusable, null if they are usable. */
+  recordsFault?: () => PagecacheError | null
 }
 
 /**
@@ -81,6 +83,8 @@ class ThreadTracker implements Tracker {
         ),
       )
     }
+    const fault = this.#options.recordsFault?.() ?? null
+    if (fault !== null) return Promise.reject(fault)
     return new Promise((resolve, reject) => {
       pending.push({ input, resolve, reject })
       this.#schedule()
@@ -141,8 +145,8 @@ interface Thread {
   end(): Promise<void>
 }
 
-function startThread(workerData: TrackerOptions, onGone: (thread: Thread) => void): Thread {
-  const worker = new Worker(new URL(program, import.meta.url), { workerData })
+function startThread({ directory, channels }: TrackerOptions, onGone: (thread: Thread) => void): Thread {
+  const worker = new Worker(new URL(program, import.meta.url), { workerData: { directory, channels } })
   let onMessage = (_message: BatchResult | { error: ErrorMessage }) => {}
   const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   let current: Promise<unknown> = Promise.resolve()

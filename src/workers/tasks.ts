@@ -65,10 +65,12 @@ async function pruneStages(app: App, stop: AbortSignal): Promise<{ done: boolean
 }
 
 async function cleanUpPages(app: App, stop: AbortSignal): Promise<{ done: boolean; result: string }> {
-  const pages = await app.pages()
-  const { expired, orphans } = await pages.sweep()
   const { pruneRuns } = await import('../warmup/run/prune-runs.ts')
   const { done, result } = await remove(app, stop, app.config.retention.warmupDays, async () => pruneRuns)
+  const pages = await app.pages()
+  const { expired, orphans } = await pages.sweep()
+  const fault = pages.fault()
+  if (fault !== null) throw fault
   return {
     done,
     result: `${plural(expired, 'page')} and ${plural(orphans, 'orphan')} removed; ended warmups: ${result}`,

@@ -9,6 +9,7 @@ import {
   inspectPage,
   listPages,
 } from '../../src/operations/cache.ts'
+import { urlFlow } from '../../src/operations/purge-log.ts'
 import { allScopes, type Given, performOperation } from '../../src/operations/operation.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -183,12 +184,14 @@ describe('inspect', () => {
     const projectDir = await tempDir()
     await writeFile(join(projectDir, 'pagecache.yaml'), JSON.stringify({ salesChannels: given }))
     const app = await openApp(projectDir)
-    await expect(perform(app, inspectPage, { url })).rejects.toMatchObject({
+    const refusal = {
       code: 'INVALID_INPUT',
       exit: 2,
       message: `url: ${url} is not an absolute URL`,
       hint: expect.stringContaining(hint) as string,
-    })
+    }
+    await expect(perform(app, inspectPage, { url })).rejects.toMatchObject(refusal)
+    await expect(perform(app, urlFlow, { url })).rejects.toMatchObject(refusal)
   })
 
   it('says so when the URL belongs to no sales channel', async () => {

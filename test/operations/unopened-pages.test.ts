@@ -9,6 +9,8 @@ import {
   listPages,
 } from '../../src/operations/cache.ts'
 import { canRunAs, run } from '../helpers/cli.ts'
+import { purge } from '../../src/operations/purge.ts'
+import { recentInvalidations } from '../../src/operations/purge-log.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { openApp, projectWithPages } from './pages-project.ts'
 import { perform } from './perform.ts'
@@ -24,6 +26,11 @@ describe('a page store that cannot be opened', () => {
     'vendor:cache:clear --dry-run',
     'cache:clear',
     'cache:clear --dry-run',
+    `purge:url ${url}`,
+    'purge:tag a',
+    'purge:tag a --soft',
+    'purge:tag a --dry-run',
+    'purge:entity product 0190c0de000070008000000000000001',
   ]
 
   /** An unprivileged user. */
@@ -96,6 +103,10 @@ describe('a page store that cannot be opened', () => {
       await expect(perform(app, clearPages, { dryRun })).rejects.toMatchObject(refusal)
       await expect(perform(app, clearApplicationCache, { dryRun })).rejects.toMatchObject(refusal)
     }
+    for (const input of [{ tags: ['a'] }, { urls: [url] }, { tags: ['a'], soft: true }, { tags: ['a'], dryRun: true }])
+      await expect(perform(app, purge, input)).rejects.toMatchObject(refusal)
+    // A rejected purge is not delivered to reverse proxies later either.
+    expect(await perform(app, recentInvalidations, {})).toMatchObject({ total: 0 })
     await expect(perform(app, cacheStatistics, {})).rejects.toMatchObject(refusal)
     await expect(perform(app, listPages, {})).rejects.toMatchObject(refusal)
     await expect(perform(app, inspectPage, { url })).rejects.toMatchObject(refusal)

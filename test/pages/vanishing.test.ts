@@ -63,6 +63,28 @@ describe('a running store notices vanished files and starts empty', () => {
     expect((await readdir(places.pages)).includes('index.sqlite')).toBe(true)
   })
 
+  it.each([
+    ['a file stood in its place', async ({ directory }: Places) => writeFile(directory, '')],
+    [
+      'another store was opened in its place',
+      ({ pages }: Places) => existsSync(pages) || mkdir(pages, { recursive: true }),
+    ],
+    ['nothing stood in its place', () => {}],
+  ])('a cache directory that was moved away and back, when %s', async (_, replace) => {
+    const { pages, removals, places } = await withOnePage()
+    const away = `${places.directory}-away`
+    renameSync(places.directory, away)
+    await replace(places)
+    await expect.poll(() => removals, { timeout: 10_000 }).toContainEqual({ kind: 'all' })
+    await pages.remove({ kind: 'all' })
+    remove(places.directory)
+    renameSync(away, places.directory)
+    await expect.poll(async () => (await store(pages, 'b')) !== null, { timeout: 10_000 }).toBe(true)
+    expect(pages.find(draft('a').key)).toEqual([])
+    const { pages: other } = await openPages({ directory: places.directory })
+    expect(other.find(draft('a').key)).toEqual([])
+  })
+
   it('repeatedly while pages are stored, read, counted and removed', async () => {
     const { pages, places, directory } = await withOnePage()
     let ended = false

@@ -45,3 +45,14 @@ it('checkpoints of this and another connection are not taken for it', { timeout:
   }
   expect((await readFile(file)).length).toBeGreaterThan(started)
 })
+
+it('a log that was filled and truncated again is not taken for it', { timeout: 60_000 }, async () => {
+  const { directory, records } = await openWithRows()
+  const other = await open(directory)
+  for (const writer of [other, records, other, records]) {
+    expect(await records.truncateLog()).toBe(true)
+    await write(writer)
+    expect(await writer.truncateLog()).toBe(true)
+    expect([records.fault(), other.fault()]).toEqual([null, null])
+  }
+})

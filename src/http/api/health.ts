@@ -19,9 +19,9 @@ const empty: Answer = {
   body: null,
 }
 
-async function readiness({ app, isReady }: Pick<ApiOptions, 'app' | 'isReady'>): Promise<Answer> {
+function readiness({ app, isReady }: Pick<ApiOptions, 'app' | 'isReady'>): Answer {
   if (!isReady()) return jsonAnswer(503, { status: 'stopping' })
-  if ((await app.recordsFault()) === null) return jsonAnswer(200, { status: 'ready' })
+  if (app.recordsFault() === null) return jsonAnswer(200, { status: 'ready' })
   return jsonAnswer(503, {
     status: 'records lost',
     message: 'The records were deleted or replaced while the daemon runs.',

@@ -68,7 +68,7 @@ export async function recordsExist(app: App): Promise<boolean> {
 }
 
 export const checkRecords: Check = async (app) => {
-  const lost = await app.recordsFault()
+  const lost = app.recordsFault()
   if (lost !== null) return [failed('records', lost.message, lost.hint!)]
   if (!(await recordsExist(app))) return [passed('records', 'none yet; created on first use')]
   return attempt('records', async () => {
