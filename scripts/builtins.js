@@ -4,7 +4,7 @@ import { isBuiltin } from 'node:module'
 const importLine = /^import (?:(?:\* as )?([\w$]+))?(?:, )?(?:\{([^}]*)\})?(?: from )?"([^"]+)";$/gm
 
 /** Modules that take milliseconds to load and that a short command does not use. */
-const deferred = new Set(['node:crypto', 'node:child_process'])
+const deferred = new Set(['node:crypto', 'node:child_process', 'node:fs/promises', 'node:worker_threads', 'node:zlib'])
 
 /**
  * Replaces imports of Node's modules in chunks. An import statement makes Node copy all exports of such a module at once, which runs its
@@ -32,11 +32,31 @@ function namesIn(list = '') {
 
 function declarationsOf(whole, names, module) {
   const got = `process.getBuiltinModule("${module}")`
-  const isLater = ({ name }) => deferred.has(module) && /^[a-z]/.test(name)
-  const now = names.filter((each) => !isLater(each)).map(({ name, local }) => `${name}: ${local}`)
+  if (!deferred.has(module)) {
+    const taken = names.map(({ name, local }) => `${name}: ${local}`)
+    return [
+      ...(whole === undefined ? [] : [`const ${whole} = ${got};`]),
+      ...(taken.length === 0 ? [] : [`const { ${taken.join(', ')} } = ${got};`]),
+    ]
+  }
+  const cell = `later_${module.replaceAll(/\W/g, '_')}`
+  const later = `(${cell} ??= ${got})`
   return [
-    ...(whole === undefined ? [] : [`const ${whole} = ${got};`]),
-    ...(now.length === 0 ? [] : [`const { ${now.join(', ')} } = ${got};`]),
-    ...names.filter(isLater).map(({ name, local }) => `const ${local} = (...given) => ${got}.${name}(...given);`),
+    `let ${cell};`,
+    ...(whole === undefined ? [] : [`const ${whole} = new Proxy({}, { get: (_, name) => ${later}[name] });`]),
+    ...names.map(({ name, local }) =>
+      isCallable(name, module) ? laterOf(name, local, later) : `const { ${name}: ${local} } = ${got};`,
+    ),
   ]
+}
+
+/** Whether an export is a function, or the class of a thread. */
+function isCallable(name, module) {
+  return /^(?:[a-z]|Worker$)/.test(name) && typeof process.getBuiltinModule(module)[name] === 'function'
+}
+
+function laterOf(name, local, later) {
+  return name === 'Worker'
+    ? `function ${local}(...given) { return new ${later}.${name}(...given) }`
+    : `const ${local} = (...given) => ${later}.${name}(...given);`
 }

@@ -95,7 +95,7 @@ async function locate(flags: ConfigFlags, variables: Variables, cwd: string) {
       hint: 'Use at most 64 letters, digits, - and _, such as prod or staging-2.',
     })
   }
-  const projectDir = await findProjectDirectory(flags.projectDir ?? nonEmpty(variables['PAGECACHE_PROJECT_DIR']), cwd)
+  const projectDir = findProjectDirectory(flags.projectDir ?? nonEmpty(variables['PAGECACHE_PROJECT_DIR']), cwd)
   if (flags.config === '')
     throw new PagecacheError('CONFIG_INVALID', '--config is empty.', {
       hint: 'Name a file, or omit the flag to use pagecache.yaml in the project directory.',

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { PagecacheError } from '../errors.ts'
 import { makeDirectory } from '../lib/make-directory.ts'
@@ -18,19 +18,24 @@ export function showPath(path: string): string {
  * @param given undefined for the working directory
  * @throws CONFIG_INVALID if it is not an accessible directory
  */
-export async function findProjectDirectory(given: string | undefined, cwd: string): Promise<string> {
+export function findProjectDirectory(given: string | undefined, cwd: string): string {
   const hint = 'Create it, or choose another one with --project-dir or PAGECACHE_PROJECT_DIR.'
   if (given === '')
     throw new PagecacheError('CONFIG_INVALID', '--project-dir is empty.', {
       hint: 'Name a directory, or omit the flag to use the working directory.',
     })
   const directory = resolve(cwd, given ?? '.')
-  const problem = await stat(directory).then(
-    (found) => (found.isDirectory() ? null : `${showPath(directory)} is not a directory.`),
-    (error: NodeJS.ErrnoException) => explain(directory, error),
-  )
+  const problem = problemOf(directory)
   if (problem !== null) throw new PagecacheError('CONFIG_INVALID', problem, { hint })
   return directory
+}
+
+function problemOf(directory: string): string | null {
+  try {
+    return statSync(directory).isDirectory() ? null : `${showPath(directory)} is not a directory.`
+  } catch (error) {
+    return explain(directory, error as NodeJS.ErrnoException)
+  }
 }
 
 /** Errors after which the directory can never be created. After a lack of space or permission it may be created later. */

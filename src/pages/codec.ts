@@ -3,13 +3,11 @@ import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import type { Encoding } from './page.ts'
 
-const { constants } = zlib
-
 /** Brotli quality 5 still takes about a millisecond per page and compresses better than gzip's best level. */
 const compressors = {
   br: (body: Buffer) =>
     promisify(zlib.brotliCompress)(body, {
-      params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: body.length },
+      params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5, [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.length },
     }),
   gzip: (body: Buffer) => promisify(zlib.gzip)(body, { level: 6 }),
   zstd: (body: Buffer) => promisify(zlib.zstdCompress)(body),
@@ -34,7 +32,7 @@ const decoders = {
 }
 
 const encoders = {
-  br: () => zlib.createBrotliCompress({ ...options, params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  br: () => zlib.createBrotliCompress({ ...options, params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 } }),
   gzip: () => zlib.createGzip({ ...options, level: 6 }),
   zstd: () => zlib.createZstdCompress(options),
 }

@@ -56,14 +56,14 @@ export function createFront(options: FrontOptions): Front {
   )
   const hits = serveHitsFirst(server, {
     front: options,
-    handedOver: (socket) => bans.watch(socket),
+    parsed: (socket, chunk) => bans.keep(socket, chunk),
     pipelines,
     silence: headTimeout + 500,
     idle: keepAlive,
     stall: writeStall,
   })
   const release = (socket: Socket) => {
-    for (const part of [hits, bans, pipelines]) part.release(socket)
+    for (const part of [hits, pipelines]) part.release(socket)
   }
   listenForUpgrades(server, options, tunnels, release)
   server.on('connection', (socket: Socket) => {

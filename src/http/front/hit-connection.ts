@@ -14,8 +14,8 @@ import { nextRequestId, RequestRecord } from './request-record.ts'
 import { pauseUntilDrained, sendView } from './send-view.ts'
 
 export interface HitOptions {
-  /** Called for each connection that Node's server takes over, before it gets the first bytes. */
-  handedOver(socket: Socket): void
+  /** Called for each chunk of a connection that Node's server has taken over, once it was read. */
+  parsed(socket: Socket, chunk: Buffer): void
   /** The requests that Node's server has. */
   pipelines: Pick<Pipelines, 'hasAnswered' | 'touch'>
   /** What answers requests now. A reload replaces its values under open connections. */
@@ -140,6 +140,7 @@ class HitConnection {
         : !this.#isBetween || !this.#takeHit(chunk)
     )
       this.#pass(chunk)
+    if (this.#parse !== null) this.#options.parsed(this.#socket, chunk)
   }
 
   /** Whether Node's server has the connection, its parser is at the start of a request, and all before are answered. */
@@ -198,7 +199,6 @@ class HitConnection {
     socket.removeListener('data', parse)
     // Without a listener for `data`, Node's parser reads from the handle and emits nothing.
     socket.on('data', this.#onData)
-    this.#options.handedOver(socket)
     parse(chunk)
     if (!this.#ended) return
     this.#ended = false

@@ -13,37 +13,30 @@ const tailLength = 16
 
 /**
  * Answers BAN and PURGEKEYS on connections that Node's server has taken over: its parser refuses the method and hands over the chunk. The first
- * bytes of the method may have arrived in the chunk before, which the parser does not keep. So the last bytes of each chunk are kept here,
- * for connections of purgers only. The answer is the last on its connection, because the parser cannot continue.
+ * bytes of the method may have arrived in the chunk before, which the parser does not keep. So the last bytes of a chunk are kept here where
+ * they can be such a beginning, for connections of purgers only. The answer is the last on its connection, because the parser cannot
+ * continue.
  */
 export class LateBans {
   readonly #purges: () => PurgeMethods
   readonly #pipelines: Pipelines
   readonly #held = new WeakMap<Socket, Buffer>()
-  readonly #tails = new WeakMap<Socket, { bytes: Buffer; listener: (chunk: Buffer) => void }>()
+  readonly #tails = new WeakMap<Socket, Buffer>()
 
   constructor(purges: () => PurgeMethods, pipelines: Pipelines) {
     this.#purges = purges
     this.#pipelines = pipelines
   }
 
-  /** Keeps the last bytes of each further chunk. Node's parser must be listening already, so that it reports a chunk before its end is kept. */
-  watch(socket: Socket): void {
-    if (!this.#purges().isPurger(socket.remoteAddress)) return
-    const listener = (chunk: Buffer) => {
+  /** Keeps the last bytes of a chunk that Node's parser has read, so that it has reported the chunk before. */
+  keep(socket: Socket, chunk: Buffer): void {
+    // Nearly every chunk ends with a line break or the end of a body: no method begins there.
+    if (!isCapital(chunk[chunk.length - 1]!)) this.#tails.delete(socket)
+    else if (this.#purges().isPurger(socket.remoteAddress)) {
       // Copied: a slice would keep the whole chunk in memory.
-      tail.bytes = Buffer.concat([tail.bytes, chunk.subarray(-tailLength)]).subarray(-tailLength)
+      const bytes = Buffer.concat([this.#tails.get(socket) ?? nothing, chunk.subarray(-tailLength)])
+      this.#tails.set(socket, bytes.subarray(-tailLength))
     }
-    const tail = { bytes: nothing, listener }
-    this.#tails.set(socket, tail)
-    socket.on('data', listener)
-  }
-
-  /** Stops watching a connection that no longer speaks HTTP. */
-  release(socket: Socket): void {
-    const tail = this.#tails.get(socket)
-    if (tail !== undefined) socket.removeListener('data', tail.listener)
-    this.#tails.delete(socket)
   }
 
   /** Handles a parse error that is such a request, or the beginning of one; false for any other error. */
@@ -71,7 +64,7 @@ export class LateBans {
     const held = this.#held.get(socket)
     const bytes =
       held === undefined
-        ? beginningOf(this.#tails.get(socket)?.bytes ?? nothing, error.rawPacket, error.bytesParsed ?? 0)
+        ? beginningOf(this.#tails.get(socket) ?? nothing, error.rawPacket, error.bytesParsed ?? 0)
         : Buffer.concat([held, error.rawPacket])
     const reading: BanReading = bytes === null ? { kind: 'other' } : readBan(bytes)
     if (reading.kind === 'other') {
@@ -105,8 +98,12 @@ function beginningOf(tail: Buffer, chunk: Buffer, parsed: number): Buffer | null
     const start = (missing === 0 ? parsed : tail.length + parsed) - into
     // Not `UNBAN`, which the parser took for UNBIND so far.
     const before = start > 0 ? bytes[start - 1]! : ((missing === 0 ? tail.at(-1) : undefined) ?? 0)
-    if (before >= 0x41 && before <= 0x5a) continue
+    if (isCapital(before)) continue
     if (readBan(bytes.subarray(start)).kind !== 'other') return bytes.subarray(start)
   }
   return null
+}
+
+function isCapital(byte: number): boolean {
+  return byte >= 0x41 && byte <= 0x5a
 }

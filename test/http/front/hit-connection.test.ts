@@ -18,7 +18,7 @@ async function open(): Promise<{ server: Server; closeIdle(quiet: number): void;
   } as unknown as HitOptions['front']
   const { closeIdle } = serveHitsFirst(server, {
     front,
-    handedOver: () => {},
+    parsed: () => {},
     pipelines: { hasAnswered: () => false, touch: () => {} },
     silence: 60_000,
     idle: 60_000,
