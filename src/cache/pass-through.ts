@@ -70,11 +70,11 @@ export class PassThrough {
     const route = routeOf(visit, classifying)
     if (route.kind !== 'pass' || isLoop(visit.headers)) return null
     const request = { ...toRequest(visit, route), body: isBodiless(visit) ? null : visit.body }
-    // Responses arrive in the context of the request that opened the connection to the shop.
-    const inContext = AsyncLocalStorage.snapshot()
+    const inContext = isBodiless(visit) ? null : AsyncLocalStorage.snapshot()
     const passed = new PassedSink(sink, (head) => ({
       head: { ...head, headers: toVisible(visit, route, head) },
-      changed: inContext(() => this.#learn(visit, route, head)),
+      // The context of the connection to the shop is that of the request that opened it: its id must not be logged.
+      changed: inContext === null ? this.#learn(visit, route, head) : inContext(() => this.#learn(visit, route, head)),
     }))
     passed.exchange = this.#origin.begin(request, passed)
     return passed.exchange
