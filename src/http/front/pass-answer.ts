@@ -117,6 +117,8 @@ export class PassAnswer implements PassSink {
     if (pending.length === 0) return
     this.#pending = []
     const { socket, stall } = this.#connection
+    // The visitor has left, and `close` is on its way.
+    if (!socket.writable) return
     socket.cork()
     let flushed = true
     for (const bytes of pending) flushed = socket.write(bytes)
