@@ -140,7 +140,7 @@ it.each<[string, () => string[]]>([
   ],
   ['a health check', () => [get()(shop.host).replace('/page', '/healthz')]],
   ['a hit in pieces', () => get()(shop.host).split('')],
-  ['an upload in pieces', () => [post('Content-Length: 6'), 'ab', 'cdef']],
+  ['a large upload', () => [post('Content-Length: 20000'), 'a'.repeat(10_000), 'b'.repeat(10_000)]],
 ])('a hit after %s comes from the socket', async (_, pieces) => {
   shop.origin.on('/api/x', async (_request, _response, incoming) => ({ body: (await incoming.toArray()).join('') }))
   const hit = [get()(shop.host)]

@@ -21,7 +21,7 @@ interface Passing {
 }
 
 /**
- * Passes requests to the shop that the cache will not answer, straight from the socket (docs/decisions/0083-pass-through-from-the-socket.md). The
+ * Passes requests to the shop that the cache will not answer, straight from the socket (docs/decisions/0079-pass-through-from-the-socket.md). The
  * request must be the whole of a chunk, or of two where the first one ends in the body. Everything else goes to Node's server.
  */
 export class PassReader implements PassConnection {
