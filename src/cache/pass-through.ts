@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { formatCacheStatus } from './cache-status.ts'
 import type { Channel } from './channel.ts'
 import type { Confirmations } from './confirmations.ts'
@@ -22,6 +23,12 @@ export interface Route {
 /** A visitor's request that is passed through without streams. */
 export interface PassedVisit extends VisitHead {
   body: ExchangeRequest['body']
+}
+
+/** Receives the response to a request that is passed through without streams. */
+export interface PassSink extends ResponseSink {
+  /** An error of the daemon instead of a response. The exchange is over. */
+  onFault(error: unknown): void
 }
 
 /**
@@ -59,13 +66,15 @@ export class PassThrough {
    * Passes a request through without streams. The sink gets the head that a visitor may see. Null where the request is
    * not for the shop, or may be answered from the cache.
    */
-  begin(visit: PassedVisit, sink: ResponseSink, classifying: ClassifyOptions): Exchange | null {
+  begin(visit: PassedVisit, sink: PassSink, classifying: ClassifyOptions): Exchange | null {
     const route = routeOf(visit, classifying)
     if (route.kind !== 'pass' || isLoop(visit.headers)) return null
     const request = { ...toRequest(visit, route), body: isBodiless(visit) ? null : visit.body }
+    const inContext = isBodiless(visit) ? null : AsyncLocalStorage.snapshot()
     const passed = new PassedSink(sink, (head) => ({
       head: { ...head, headers: toVisible(visit, route, head) },
-      changed: this.#learn(visit, route, head),
+      // The context of the connection to the shop is that of the request that opened it: its id must not be logged.
+      changed: inContext === null ? this.#learn(visit, route, head) : inContext(() => this.#learn(visit, route, head)),
     }))
     passed.exchange = this.#origin.begin(request, passed)
     return passed.exchange
@@ -79,25 +88,46 @@ export class PassThrough {
   }
 }
 
+/** A head as a visitor may see it. `changed`: until then, pages that the response changes may still be served. */
+interface Taken {
+  head: ResponseHead
+  changed: Promise<void> | null
+}
+
+type Take = (head: ResponseHead) => Taken
+
 /** Hands on a response, its head as a visitor may see it, and only when the pages that it changes are gone. */
 class PassedSink implements ResponseSink {
   exchange: Exchange | null = null
-  readonly #sink: ResponseSink
-  readonly #take: (head: ResponseHead) => { head: ResponseHead; changed: Promise<void> | null }
+  readonly #sink: PassSink
+  readonly #take: Take
 
-  constructor(sink: ResponseSink, take: (head: ResponseHead) => { head: ResponseHead; changed: Promise<void> | null }) {
+  constructor(sink: PassSink, take: Take) {
     this.#sink = sink
     this.#take = take
   }
 
   onHead(received: ResponseHead): boolean {
-    const { head, changed } = this.#take(received)
+    const { head, changed } = this.#taken(received)
     if (changed === null) return this.#sink.onHead(head)
-    void changed.then(() => {
+    const proceed = () => {
       const exchange = this.exchange!
       if (!exchange.over && this.#sink.onHead(head)) exchange.resume()
+    }
+    changed.then(proceed, (error: unknown) => {
+      if (this.exchange!.over) return
+      this.exchange!.abort()
+      this.#sink.onFault(error)
     })
     return false
+  }
+
+  #taken(received: ResponseHead): Taken {
+    try {
+      return this.#take(received)
+    } catch (error) {
+      return { head: received, changed: Promise.reject(error as Error) }
+    }
   }
 
   onInterim(status: number, headers: readonly HeaderPair[]): void {

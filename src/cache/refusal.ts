@@ -44,7 +44,8 @@ export const originFailureAnswers: Readonly<Record<OriginFailure, [status: numbe
   overloaded: [503, 'The shop has too many visitors at the moment. Try again in a few seconds.'],
 }
 
-function originErrorAnswer(error: OriginError, refuse: Refuse): Answer {
+/** The answer to a visitor whose request the shop did not answer. */
+export function originErrorAnswer(error: OriginError, refuse: Refuse = plainAnswer): Answer {
   const [status, text] = originFailureAnswers[error.failure]
   const answer = refuse(status, text)
   if (error.failure === 'overloaded') answer.headers.push(...retrySoon)

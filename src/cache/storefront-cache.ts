@@ -12,9 +12,9 @@ import { HotPath } from './hot.ts'
 import { inFlight } from './in-flight.ts'
 import { LifetimeWatch } from './lifetime-advice.ts'
 import { OriginError, type OriginClient } from './origin.ts'
-import type { Exchange, ResponseSink } from './origin/exchange.ts'
+import type { Exchange } from './origin/exchange.ts'
 import type { Slot } from './origin/slots.ts'
-import { PassThrough, type PassedVisit } from './pass-through.ts'
+import { PassThrough, type PassedVisit, type PassSink } from './pass-through.ts'
 import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
 import { answerFrom } from './present.ts'
 import { probe, type Probed } from './probe.ts'
@@ -85,7 +85,7 @@ export class StorefrontCache {
   }
 
   /** Passes a request through to the shop without streams. Null for other requests, which `answer` answers. */
-  pass(visit: PassedVisit, sink: ResponseSink): Exchange | null {
+  pass(visit: PassedVisit, sink: PassSink): Exchange | null {
     return this.#passThrough.begin(visit, sink, this.classifying)
   }
 

@@ -117,6 +117,19 @@ const post = (...lines: string[]) =>
   `POST /api/x HTTP/1.1\r\nHost: ${shop.host}\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
 
 it.each<[string, () => string[]]>([
+  ['a page that is never cached', () => [get()(shop.host).replace('/page', '/account')]],
+  ['an upload', () => [`${post('Content-Length: 3')}abc`]],
+  ['an upload in two pieces', () => [`${post('Content-Length: 3')}a`, 'bc']],
+  ['an upload without a body', () => [post()]],
+])('%s is passed on from the socket, and a hit after it too', async (_, pieces) => {
+  shop.origin.on('/api/x', async (_request, _response, incoming) => ({ body: (await incoming.toArray()).join('') }))
+  const hit = [get()(shop.host)]
+  const answers = await converse([hit, pieces(), hit, pieces(), hit])
+  expect(answers.map(isFromSocket)).toEqual([true, true, true, true, true])
+  expect(lasting(answers[3]!)).toEqual(lasting(answers[1]!))
+})
+
+it.each<[string, () => string[]]>([
   ['a miss', () => [get()(shop.host).replace('/page', `/missing/${(misses += 1)}`)]],
   [
     'a miss in pieces',
@@ -125,12 +138,9 @@ it.each<[string, () => string[]]>([
         .replace('/page', '/missing?b')
         .split(/(?<=T)/),
   ],
-  ['a page that is never cached', () => [get()(shop.host).replace('/page', '/account')]],
   ['a health check', () => [get()(shop.host).replace('/page', '/healthz')]],
   ['a hit in pieces', () => get()(shop.host).split('')],
-  ['an upload', () => [`${post('Content-Length: 3')}abc`]],
-  ['an upload in pieces', () => [post('Content-Length: 6'), 'ab', 'cdef']],
-  ['an upload without a body', () => [post()]],
+  ['a large upload', () => [post('Content-Length: 20000'), 'a'.repeat(10_000), 'b'.repeat(10_000)]],
 ])('a hit after %s comes from the socket', async (_, pieces) => {
   shop.origin.on('/api/x', async (_request, _response, incoming) => ({ body: (await incoming.toArray()).join('') }))
   const hit = [get()(shop.host)]

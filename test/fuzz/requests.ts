@@ -76,8 +76,19 @@ function hit(next: Next): string {
   return `${pick(next, ['GET', 'GET', 'HEAD'])} ${pick(next, ['/hit/a', '/hit/b?x=1&y=2', '/hit/large'])} HTTP/1.1\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
 }
 
+/** A request for the shop that the socket passes on, with one irregularity. */
+function passed(next: Next): string {
+  const lines = ['Host: HOST']
+  lines.splice(Math.floor(next() * 2), 0, pick(next, chance(next, 0.5) ? hosts : fields))
+  const method = pick(next, ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
+  const body = method === 'GET' || method === 'HEAD' ? '' : pick(next, bodies)
+  if (body !== '' || chance(next, 0.3)) lines.push(`Content-Length: ${body.length}`)
+  return `${method} /pass/a HTTP/1.1\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n${body}`
+}
+
 function one(next: Next): string {
   if (chance(next, 0.2)) return hit(next)
+  if (chance(next, 0.15)) return passed(next)
   const method = pick(next, methods)
   const purge = purges.has(method)
   const plain = purge ? pick(next, ['/nothing', '/nothing/else']) : pick(next, targets)

@@ -142,7 +142,8 @@ export class Connection {
     this.#wait(this.#timeouts.idle)
     if (this.#odd !== null) return this.#odd.resume()
     if (this.#reader.held) this.#proceed(this.#reader.resume())
-    if (!this.#paused && this.#state === 'answering') this.#socket.resume()
+    // Also where that was the end of the response: the next request is carried on the same socket.
+    if (!this.#paused && this.#state !== 'closed') this.#socket.resume()
   }
 
   /** Lifts the limit for the whole response. */

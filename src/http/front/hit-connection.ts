@@ -8,6 +8,7 @@ import type { FrontOptions } from './front-options.ts'
 import { Framing } from './framing.ts'
 import { mostFields } from './guard.ts'
 import { parseHitRequest } from './hit-request.ts'
+import { PassReader, type PassFront } from './pass-connection.ts'
 import type { Pipelines } from './pipelines.ts'
 import { endGently, refuse } from './refuse.ts'
 import { nextRequestId, RequestRecord } from './request-record.ts'
@@ -19,7 +20,7 @@ export interface HitOptions {
   /** The requests that Node's server has. */
   pipelines: Pick<Pipelines, 'hasAnswered' | 'touch'>
   /** What answers requests now. A reload replaces its values under open connections. */
-  front: EventFront & Pick<FrontOptions, 'cache' | 'purges' | 'onError'>
+  front: EventFront & PassFront & Pick<FrontOptions, 'purges'>
   /** Milliseconds until a connection without a first request gets 408. */
   silence: number
   /** Milliseconds until a connection closes between two requests. */
@@ -33,9 +34,9 @@ const nothing = Buffer.alloc(0)
 type Parse = (chunk: Buffer) => void
 
 /**
- * Serves hits straight from the socket. A chunk that is exactly one plain GET or HEAD for a page in memory, or exactly one event of a popup
- * stage, is answered here. The first chunk that is anything else gives the connection to Node's own server, with all further chunks but those
- * that are a hit again and come when Node's parser is between two requests. The accepted requests are a strict subset of what Node's parser
+ * Serves hits straight from the socket. A chunk that is exactly one plain GET or HEAD for a page in memory, one event of a popup stage, or one
+ * request that the cache passes to the shop, is answered here. The first chunk that is anything else gives the connection to Node's own server, with all further chunks but those
+ * that are a hit again, or are passed, and come when Node's parser is between two requests. The accepted requests are a strict subset of what Node's parser
  * accepts (test/http/front/plain-requests.test.ts compares the two), so nothing can be smuggled between them. Purges by methods that Node
  * does not know are answered here too, by a grammar of their own.
  */
@@ -48,9 +49,12 @@ export function serveHitsFirst(
   const open = new Map<Socket, HitConnection>()
   let draining = false
   server.on('connection', (socket: Socket) => {
-    socket.once('close', () => open.delete(socket))
     const connection = new HitConnection(socket, options, () => toNode!.call(server, socket))
     open.set(socket, connection)
+    socket.once('close', () => {
+      open.delete(socket)
+      connection.abandon()
+    })
     if (draining) connection.drain()
     // `stopListening` may have paused it.
     socket.resume()
@@ -79,6 +83,7 @@ class HitConnection {
   readonly #isTrusted: () => boolean
   readonly #events: EventReader
   readonly #bans: BanReader
+  readonly #passes: PassReader
   readonly #listeners: readonly (readonly [event: string, listener: (chunk: Buffer) => void])[]
   readonly #framing = new Framing()
   /** Gives a chunk to Node's parser. Null until Node's server has taken the connection over. */
@@ -103,6 +108,7 @@ class HitConnection {
       leave: (bytes) => this.#pass(bytes),
       record: () => new RequestRecord(front.traffic, front.accessLog),
     })
+    this.#passes = new PassReader(socket, front, options.stall, (flushed) => proceed(flushed, nothing))
     this.#listeners = [
       ['data', this.#onData],
       ['timeout', () => this.#onTimeout()],
@@ -118,6 +124,12 @@ class HitConnection {
     this.#draining = true
     this.#bans.stop()
     this.#events.stop()
+    this.#passes.stop()
+  }
+
+  /** Gives up what the visitor was waiting for. */
+  abandon(): void {
+    this.#passes.abandon()
   }
 
   /** Whether no request is in progress and nothing has happened for `quiet` milliseconds. `Pipelines` closes the connections of Node's server. */
@@ -126,7 +138,7 @@ class HitConnection {
   }
 
   get #isWorking(): boolean {
-    return this.#bans.working || this.#events.working
+    return this.#bans.working || this.#events.working || this.#passes.working
   }
 
   release(): void {
@@ -134,13 +146,24 @@ class HitConnection {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    if (
+    if (this.#passes.isHolding) return this.#takeRest(chunk)
+    const taken =
       this.#parse === null
-        ? !this.#takeOther(chunk) && !this.#takeHit(chunk)
-        : !this.#isBetween || !this.#takeHit(chunk)
-    )
-      this.#pass(chunk)
+        ? this.#takeOther(chunk) || this.#takeHit(chunk) || this.#takePass(chunk, true)
+        : this.#isBetween && (this.#takeHit(chunk) || this.#takePass(chunk, false))
+    if (!taken) this.#pass(chunk)
     if (this.#parse !== null) this.#options.parsed(this.#socket, chunk)
+  }
+
+  #takePass(chunk: Buffer, mayHold: boolean): boolean {
+    return this.#passes.take(chunk, this.#isTrusted(), mayHold)
+  }
+
+  /** Takes the second piece of a request whose first one was held back. */
+  #takeRest(chunk: Buffer): void {
+    const whole = Buffer.concat([this.#passes.release(), chunk])
+    if (!this.#takePass(whole, false)) this.#pass(whole)
+    if (this.#parse !== null) this.#options.parsed(this.#socket, whole)
   }
 
   /** Whether Node's server has the connection, its parser is at the start of a request, and all before are answered. */
@@ -177,12 +200,16 @@ class HitConnection {
   /** A client may end its side and still wait for the answer. A paused socket reports its end too. */
   #onEnd(): void {
     this.#ended = true
-    if (!this.#isWorking) this.#socket.end()
+    if (this.#passes.isHolding) this.#pass(this.#passes.release())
+    // The shop's work is given up, as Node's server does.
+    else if (this.#passes.working) this.#socket.destroy()
+    else if (!this.#isWorking) this.#socket.end()
   }
 
   #onTimeout(): void {
     // The client does not read: what is still buffered will never be sent.
     if (this.#socket.writableLength > 0) this.#socket.destroy()
+    else if (this.#passes.isHolding) this.#pass(this.#passes.release())
     else if (this.#answered) this.#socket.destroySoon()
     else refuse(this.#socket, 408, 'The request came too slowly.')
   }
@@ -205,11 +232,12 @@ class HitConnection {
     socket.emit('end')
   }
 
-  /** Reads on after an event or a purge was answered. */
+  /** Reads on after an event, a purge or a request for the shop was answered. */
   #proceed(flushed: boolean, rest: Buffer): void {
     this.#answered = true
     this.#lastActive = performance.now()
     this.#socket.setTimeout(this.#options.idle)
+    if (this.#parse !== null) this.#options.pipelines.touch(this.#socket)
     if (flushed) this.#socket.resume()
     else pauseUntilDrained(this.#socket, this.#options, nothing)
     if (rest.length > 0) this.#onData(rest)

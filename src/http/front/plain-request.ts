@@ -1,5 +1,6 @@
 import { normaliseHost } from '../../cache/channel.ts'
 import type { HotRequest } from '../../cache/hot.ts'
+import type { HeaderPair } from '../../pages/page.ts'
 import { longestTarget } from './guard.ts'
 
 /** Bytes. Browsers send smaller chunks for a page or an event. */
@@ -72,6 +73,24 @@ export class PlainRequest implements HotRequest {
   /** Of the requests that are looked up; an event's POST is not. */
   get method(): 'GET' | 'HEAD' {
     return this.#head.startsWith('HEAD') ? 'HEAD' : 'GET'
+  }
+
+  /** The method as sent, of any grammar. */
+  get sentMethod(): string {
+    return this.#head.slice(0, this.#head.indexOf(' '))
+  }
+
+  /** All field lines in order. */
+  get headers(): HeaderPair[] {
+    const head = this.#head
+    const pairs: HeaderPair[] = []
+    for (let position = head.indexOf('\r\n') + 2; position < head.length - 2;) {
+      const colon = head.indexOf(':', position)
+      const end = head.indexOf('\r\n', colon)
+      pairs.push([head.slice(position, colon), head.slice(colon + 1, end).trim()])
+      position = end + 2
+    }
+    return pairs
   }
 
   /** Bytes up to and including the empty line. */

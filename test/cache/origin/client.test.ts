@@ -277,6 +277,20 @@ describe('a shop that is too slow', () => {
     await vi.waitFor(() => (asked.exchange.resume(), expect(asked.soFar.body).toBe('held')))
     await asked.result
   })
+
+  it('a response that was held back to its end leaves the connection to the next request', async () => {
+    const shop = await openRawShop((socket) => void socket.write(plain('held')))
+    const client = openClient()
+    const asked = ask(
+      client,
+      { origin: shop.url },
+      { onHead: () => (setImmediate(() => asked.exchange.resume()), false) },
+    )
+    await asked.result
+    await turn()
+    expect((await ask(client, { origin: shop.url }).result).body).toBe('held')
+    expect(shop.connections).toHaveLength(1)
+  })
 })
 
 describe('as streams', () => {

@@ -1,0 +1,150 @@
+import type { Socket } from 'node:net'
+import { connectionFields, withoutFields } from '../../cache/fields.ts'
+import type { PassedVisit } from '../../cache/pass-through.ts'
+import type { FrontOptions } from './front-options.ts'
+import { mostFields } from './guard.ts'
+import { PassAnswer, type PassConnection } from './pass-answer.ts'
+import { parsePassRequest, type PassRequest } from './pass-request.ts'
+import { endGently } from './refuse.ts'
+import { currentRequest, RequestRecord } from './request-record.ts'
+
+export type PassFront = Pick<FrontOptions, 'cache' | 'traffic' | 'accessLog' | 'begin' | 'onError'>
+
+/** Milliseconds that the second piece of a request may take. Clients send head and body at once, but often in two writes. */
+const patience = 1000
+
+/** A request under way. */
+interface Passing {
+  answer: PassAnswer
+  /** Records the request. */
+  end(): void
+}
+
+/**
+ * Passes requests to the shop that the cache will not answer, straight from the socket (docs/decisions/0079-pass-through-from-the-socket.md). The
+ * request must be the whole of a chunk, or of two where the first one ends in the body. Everything else goes to Node's server.
+ */
+export class PassReader implements PassConnection {
+  readonly socket: Socket
+  readonly stall: number
+  readonly #front: PassFront
+  readonly #proceed: (flushed: boolean) => void
+  #held: Buffer | null = null
+  #passing: Passing | null = null
+  isLast = false
+
+  /**
+   * @param stall milliseconds until a client that does not read its answer is cut
+   * @param proceed resumes the paused connection after an answer; `flushed`: the kernel has taken all of it
+   */
+  constructor(socket: Socket, front: PassFront, stall: number, proceed: (flushed: boolean) => void) {
+    this.socket = socket
+    this.stall = stall
+    this.#front = front
+    this.#proceed = proceed
+  }
+
+  get isHolding(): boolean {
+    return this.#held !== null
+  }
+
+  get working(): boolean {
+    return this.#passing !== null || this.isHolding
+  }
+
+  /** Returns the beginning of a request that was held back, and forgets it. */
+  release(): Buffer {
+    const held = this.#held!
+    this.#held = null
+    return held
+  }
+
+  /**
+   * Takes a chunk that is exactly one request for the shop; false where it is not.
+   *
+   * @param mayHold whether the rest of a body may be waited for
+   */
+  take(chunk: Buffer, trusted: boolean, mayHold: boolean): boolean {
+    const request = parsePassRequest(chunk, trusted, mostFields)
+    if (request === null) return false
+    if (request.missing === 0) return this.#begin(request, trusted)
+    if (mayHold) {
+      this.#held = chunk
+      this.socket.setTimeout(patience)
+    }
+    return mayHold
+  }
+
+  /** Makes the next answer the last of the connection. */
+  stop(): void {
+    this.isLast = true
+  }
+
+  /** Gives up the request under way: the client has left. */
+  abandon(): void {
+    this.#passing?.answer.exchange?.abort()
+    this.#finish()
+  }
+
+  onError(message: string, error: unknown): void {
+    this.#front.onError(message, error)
+  }
+
+  onAnswered(isLast: boolean): void {
+    this.#finish()
+    if (isLast) endGently(this.socket)
+    else this.#proceed(this.socket.writableLength === 0 || !this.socket.writableNeedDrain)
+  }
+
+  #begin(request: PassRequest, trusted: boolean): boolean {
+    const { traffic, accessLog, begin } = this.#front
+    const { method, head } = request
+    const record = new RequestRecord(traffic, accessLog)
+    record.accepted = { scheme: head.scheme, host: head.host, target: head.target }
+    const answer = new PassAnswer(this, method, record)
+    answer.exchange = currentRequest.run(record, () => this.#pass(visitOf(request, this.socket, trusted), answer))
+    if (answer.exchange === null) return false
+    const end = begin()
+    this.#passing = {
+      answer,
+      end: () => {
+        end()
+        record.end(method, answer.status)
+      },
+    }
+    // Requests are answered one at a time: the next one waits in the socket.
+    this.socket.pause()
+    this.socket.setTimeout(0)
+    return true
+  }
+
+  #pass(visit: PassedVisit, answer: PassAnswer) {
+    try {
+      return this.#front.cache.pass(visit, answer)
+    } catch (error) {
+      this.#front.onError('Could not pass a request to the shop', error)
+      return null
+    }
+  }
+
+  #finish(): void {
+    const passing = this.#passing
+    this.#passing = null
+    passing?.end()
+  }
+}
+
+/** The request as the cache sees it, like that of Node's server. */
+function visitOf({ method, head, body }: PassRequest, socket: Socket, trusted: boolean): PassedVisit {
+  const { headers } = head
+  return {
+    method,
+    scheme: head.scheme,
+    host: head.host,
+    target: head.target,
+    headers: withoutFields(headers, connectionFields(headers)),
+    remoteAddress: socket.remoteAddress ?? null,
+    forwardedFor: trusted ? head.field('x-forwarded-for') : null,
+    body,
+  }
+}
