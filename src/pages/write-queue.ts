@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { newBodyFile } from './body-files.ts'
 import { compact } from './memory-tier.ts'
 import type { Page, PageDraft } from './page.ts'
+import { finiteTimes } from './page-row.ts'
 import type { Fence, NewPage, Selection, StoredHits } from './page-store.ts'
 import type { PageWriter } from './page-writer.ts'
 import { PagesToRecode } from './recoder.ts'
@@ -93,7 +94,10 @@ export class WriteQueue {
       this.#failed += 1
       return null
     }
-    const page: Page = { ...draft, id: -(this.#last += 1), size: body.length, hits: 0, hitMs: 0, usedAt: now() }
+    const page: Page = {
+      ...{ ...draft, ...finiteTimes(draft) },
+      ...{ id: -(this.#last += 1), size: body.length, hits: 0, hitMs: 0, usedAt: now() },
+    }
     const waiting: Waiting = {
       ...{ draft, body: compact(body), fence, file: newBodyFile(draft.key) },
       ...{ page, checked: shared.fence(), attempts: 0, ...Promise.withResolvers<Page | null>() },
@@ -136,7 +140,9 @@ export class WriteQueue {
 
   /** Has hits counted, and the pages compressed thoroughly once nothing else is to be done. */
   async sendHits(hits: readonly StoredHits[]): Promise<void> {
-    await Promise.all(hits.map(({ page }) => this.#waiting.get(page.id)?.promise))
+    const storing = hits.flatMap(({ page }) => this.#waiting.get(page.id)?.promise ?? [])
+    // Without a pause where nothing is to be awaited: a page that is taken later must not overtake the hits.
+    if (storing.length > 0) await Promise.all(storing)
     const counts = hits.map(({ page, ...count }) => ({ ...count, page: { id: page.id } }))
     const groups = Array.from({ length: Math.ceil(counts.length / groupHits) }, (_, at) =>
       counts.slice(at * groupHits, (at + 1) * groupHits),
