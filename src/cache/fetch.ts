@@ -101,6 +101,7 @@ export class Fetcher {
     let response: OriginResponse | null = null
     const started = performance.now()
     try {
+      if (this.#turns.isBusy) await this.#turns.next()
       response = await origin.send({
         origin: lookup.channel.origin,
         method: head ? 'HEAD' : 'GET',

@@ -7,6 +7,11 @@ export class Turns {
   #isScheduled = false
   #ended = 0
 
+  /** Whether steps wait for their turn. */
+  get isBusy(): boolean {
+    return this.#isScheduled
+  }
+
   /** Resolves when the caller may run its next step. */
   next(): Promise<void> {
     return new Promise((resolve) => {
