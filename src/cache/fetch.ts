@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../lib/clock.ts'
+import { Turns } from '../lib/turns.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { Encoding, HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { Fence, PageStore } from '../pages/page-store.ts'
@@ -76,6 +77,8 @@ export class Fetcher {
   readonly #options: FetchOptions
   readonly #budget: Budget
   readonly #encoder: BodyEncoder
+  /** Hits need not wait for the misses of a turn. */
+  readonly #turns = new Turns()
 
   constructor(options: FetchOptions) {
     this.#options = options
@@ -98,6 +101,7 @@ export class Fetcher {
     let response: OriginResponse | null = null
     const started = performance.now()
     try {
+      if (this.#turns.isBusy) await this.#turns.next()
       response = await origin.send({
         origin: lookup.channel.origin,
         method: head ? 'HEAD' : 'GET',
@@ -176,6 +180,8 @@ export class Fetcher {
     const limit = announced === null ? Math.min(maxPageSize, largestUnannounced) : maxPageSize
     const share = new BudgetShare(this.#budget)
     const collected = await collect(response.body, limit, share)
+    // Checking and compressing it takes longest.
+    await this.#turns.next()
     if (collected.kind === 'overflow')
       return passedOn(
         { ...response, body: collected.stream },

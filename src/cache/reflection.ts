@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { HeaderPair } from '../pages/page.ts'
 import { decodedForms, isCommonBrowserValue } from './browser-values.ts'
 import { fieldValue } from './fields.ts'
@@ -30,6 +31,8 @@ const grammatical = new Set([
 const ordinary =
   /^(?:accept(?:-(?:charset|encoding|language))?|user-agent|origin|dnt|priority|purpose|save-data|sec-.*|upgrade-insecure-requests|device-memory|downlink|dpr|ect|rtt|viewport-width|width|cookie)$/
 
+type Question = Pick<Lookup, 'keyedFields' | 'unkeyedCookies' | 'channel'>
+
 /**
  * Finds a request field outside the key whose value appears in the response, and returns its name; null if there is none. Attackers
  * poison web caches through fields that a shop reflects, so such a response must not become the page of other visitors.
@@ -37,7 +40,7 @@ const ordinary =
  * @param sent the request fields as the origin received them
  */
 export function reflectedField(
-  question: Pick<Lookup, 'keyedFields' | 'unkeyedCookies' | 'channel' | 'target'>,
+  question: Question & Pick<Lookup, 'target'>,
   sent: readonly HeaderPair[],
   headers: readonly HeaderPair[],
   body: Buffer,
@@ -45,22 +48,45 @@ export function reflectedField(
   const vary = varyNames(headers)
   const redirecting = redirectingField(question, sent, headers, vary)
   if (redirecting !== null) return redirecting
-  const all = tellingValues(question, sent, vary)
-  const telling = distinct(all.filter(({ whole }) => !whole))
-  const short = new Map(all.filter(({ whole }) => whole).map(({ name, value }) => [value.toLowerCase(), name]))
-  if (telling.length === 0 && short.size === 0) return null
+  const { words, needles } = wantedIn(question, sent, vary)
+  if (needles.size === 0 && words.size === 0) return null
   const head = headers
     .filter(([name]) => !grammatical.has(name.toLowerCase()))
     .map(([, value]) => value)
     .join('\n')
   const text = `${head}\n${body.toString('latin1')}`.toLowerCase()
-  const word = findWord(text, short)
-  if (word !== null) return short.get(word)!
-  const names = new Map(
-    telling.flatMap(({ name, value }) => spellings(value.toLowerCase()).map((form) => [form, name])),
-  )
-  const found = findAny(text, names.keys())
-  return found === null ? null : names.get(found)!
+  const word = findWord(text, words)
+  if (word !== null) return words.get(word)!
+  const found = findAny(text, needles.keys())
+  return found === null ? null : needles.get(found)!
+}
+
+/** What to search for, in lower case, with the name of the request field that it comes from. */
+interface Wanted {
+  /** Whole words. */
+  words: ReadonlyMap<string, string>
+  needles: ReadonlyMap<string, string>
+}
+
+/** Browsers send the same fields with each request, and crawlers do. */
+const known = new LRUCache<string, Wanted>({ max: 64 })
+/** Longer requests are not remembered, in characters: visitors choose how long they are. */
+const longestKnown = 2_048
+
+function wantedIn(question: Question, sent: readonly HeaderPair[], vary: readonly string[] | '*'): Wanted {
+  const { keyedFields, unkeyedCookies, channel } = question
+  const { scheme, host, url } = channel
+  const key = JSON.stringify([sent, vary, keyedFields, unkeyedCookies, scheme, host, url])
+  let wanted = known.get(key)
+  if (wanted !== undefined) return wanted
+  const all = tellingValues(question, sent, vary)
+  const telling = distinct(all.filter(({ whole }) => !whole))
+  wanted = {
+    words: new Map(all.filter(({ whole }) => whole).map(({ name, value }) => [value.toLowerCase(), name])),
+    needles: new Map(telling.flatMap(({ name, value }) => spellings(value.toLowerCase()).map((form) => [form, name]))),
+  }
+  if (key.length <= longestKnown) known.set(key, wanted)
+  return wanted
 }
 
 /** Words up to this length in characters are searched for as whole words only. */
@@ -115,7 +141,7 @@ interface Telling {
 
 /** The values of a request that are specific to its visitor, in the parts that a page could reflect. */
 function tellingValues(
-  { keyedFields, unkeyedCookies, channel }: Pick<Lookup, 'keyedFields' | 'unkeyedCookies' | 'channel'>,
+  { keyedFields, unkeyedCookies, channel }: Question,
   sent: readonly HeaderPair[],
   vary: readonly string[] | '*',
 ): Telling[] {

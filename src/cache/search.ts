@@ -4,6 +4,9 @@ export const shortestNeedle = 4
 /** Comparisons allowed in addition to two per character. Only needles crafted for a text need more. */
 const spareComparisons = 100_000
 
+/** Marks the ends of candidates during a search: one for all searches, because 64 kB for each would be most of a miss's garbage. */
+const filter = new Uint8Array(1 << 16)
+
 /**
  * Finds any of many needles (each of at least `shortestNeedle` characters) in a text; null when none is found. Scans
  * the text once, however many needles a visitor supplies. When the comparison limit is reached, returns the current
@@ -11,7 +14,6 @@ const spareComparisons = 100_000
  */
 export function findAny(text: string, needles: Iterable<string>): string | null {
   const candidates = new Map<number, string[]>()
-  const filter = new Uint8Array(1 << 16)
   for (const needle of needles) {
     let key = 0
     for (let index = 0; index < shortestNeedle; index++) key = push(key, needle.charCodeAt(index))
@@ -20,6 +22,14 @@ export function findAny(text: string, needles: Iterable<string>): string | null 
     if (same === undefined) candidates.set(key, [needle])
     else same.push(needle)
   }
+  try {
+    return findCandidate(text, candidates)
+  } finally {
+    for (const key of candidates.keys()) filter[slotOf(key)] = 0
+  }
+}
+
+function findCandidate(text: string, candidates: ReadonlyMap<number, readonly string[]>): string | null {
   let key = 0
   let comparisons = spareComparisons + 2 * text.length
   for (let end = 1; end <= text.length; end++) {

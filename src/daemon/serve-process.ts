@@ -1,4 +1,5 @@
 import type { App } from '../app.ts'
+import { limitYoungGeneration } from '../lib/steady-heap.ts'
 import { startWorkers, type Workers } from '../workers/workers.ts'
 import { createStageCounts } from '../stages/counts.ts'
 import { startDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
@@ -40,6 +41,7 @@ export class ServeProcess {
 
   /** @throws LISTEN_FAILED */
   static async start(app: App, options: ProcessOptions): Promise<ServeProcess> {
+    limitYoungGeneration()
     const daemon = options.serves ? await startDaemon(app, options) : null
     return new ServeProcess(options, app, daemon)
   }

@@ -53,6 +53,18 @@ function finite(value: number): number {
   return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, value))
 }
 
+/** The times of a page as its row has them, so that a page is the same before and after it is stored. */
+export function finiteTimes(draft: PageDraft) {
+  return {
+    initialAge: finite(draft.initialAge),
+    lifetime: finite(draft.lifetime),
+    staleWhileRevalidate: finite(draft.staleWhileRevalidate),
+    staleIfError: finite(draft.staleIfError),
+    staleAt: finite(draft.staleAt),
+    deleteAt: finite(draft.deleteAt),
+  } satisfies Partial<PageDraft>
+}
+
 export function toRecord(draft: PageDraft): string {
   return JSON.stringify({
     channelId: draft.channelId,
@@ -62,14 +74,9 @@ export function toRecord(draft: PageDraft): string {
     vary: draft.vary,
     states: draft.states,
     cachedAt: draft.cachedAt,
-    initialAge: finite(draft.initialAge),
-    lifetime: finite(draft.lifetime),
-    staleWhileRevalidate: finite(draft.staleWhileRevalidate),
-    staleIfError: finite(draft.staleIfError),
+    ...finiteTimes(draft),
     staleAllowed: draft.staleAllowed,
     noCache: draft.noCache,
-    staleAt: finite(draft.staleAt),
-    deleteAt: finite(draft.deleteAt),
     range: draft.range,
     encoding: draft.encoding,
     originalSize: draft.originalSize,

@@ -1,13 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { newBodyFile } from './body-files.ts'
+import { Gathering } from './gathering.ts'
 import { compact } from './memory-tier.ts'
 import type { Page, PageDraft } from './page.ts'
+import { finiteTimes } from './page-row.ts'
 import type { Fence, NewPage, Selection, StoredHits } from './page-store.ts'
 import type { PageWriter } from './page-writer.ts'
 import { PagesToRecode } from './recoder.ts'
 import { selects } from './removals.ts'
 import type { SharedIndex } from './shared-index.ts'
-import type { GroupWritten, WriterTask } from './writer-messages.ts'
+import { toGroupTask, toHitTasks, type GroupWritten, type WriterTask } from './writer-messages.ts'
 
 /** The most that waits to be stored, in bytes: about 6,000 compressed pages, which take less than a second. */
 const mostBytes = 32 * 1024 ** 2
@@ -16,10 +18,10 @@ const pageOverhead = 2_048
 /** Pages and bytes per transaction: a few milliseconds, since other processes wait for it. */
 const groupPages = 64
 const groupBytes = 1024 ** 2
+/** How long pages gather that nobody waits for, in milliseconds: a transaction of one page costs four times its share of a group. */
+const gatherFor = 20
 /** How often a page is given to a writer thread. One that dies twice over it would die again. */
 const mostAttempts = 2
-/** Hits per transaction. */
-const groupHits = 200
 /** How long `close` waits for the queue, in milliseconds: pages are disposable, a stopping daemon is waited for. */
 const closingPatience = 10_000
 
@@ -54,6 +56,7 @@ export class WriteQueue {
   readonly #byKey = new Map<string, Waiting[]>()
   readonly #files = new Set<string>()
   readonly #recodes = new PagesToRecode()
+  readonly #gathering = new Gathering()
   readonly #small: { task: SmallTask; resolve(value: Page | null): void }[] = []
   #bytes = 0
   #last = 0
@@ -93,15 +96,17 @@ export class WriteQueue {
       this.#failed += 1
       return null
     }
-    const page: Page = { ...draft, id: -(this.#last += 1), size: body.length, hits: 0, hitMs: 0, usedAt: now() }
+    const finite: PageDraft = { ...draft, ...finiteTimes(draft) }
+    const page: Page = { ...finite, id: -(this.#last += 1), size: body.length, hits: 0, hitMs: 0, usedAt: now() }
     const waiting: Waiting = {
-      ...{ draft, body: compact(body), fence, file: newBodyFile(draft.key) },
+      ...{ draft: finite, body: compact(body), fence, file: newBodyFile(draft.key) },
       ...{ page, checked: shared.fence(), attempts: 0, ...Promise.withResolvers<Page | null>() },
     }
     this.#waiting.set(page.id, waiting)
     this.#files.add(waiting.file)
     this.#byKey.set(draft.key, [waiting, ...(this.#byKey.get(draft.key) ?? [])])
     this.#bytes += sizeOf(waiting)
+    if (patient || this.#waiting.size >= groupPages) this.#gathering.hurry()
     this.#wake()
     return waiting
   }
@@ -123,6 +128,7 @@ export class WriteQueue {
       'id' in which
         ? [this.#waiting.get(which.id)]
         : [...this.#waiting.values()].filter(({ page }) => selects(which, page))
+    if (found.length > 0) this.#gathering.hurry()
     await Promise.all(found.map((waiting) => waiting?.promise))
   }
 
@@ -130,18 +136,17 @@ export class WriteQueue {
   ask(task: SmallTask): Promise<Page | null> {
     return new Promise((resolve) => {
       this.#small.push({ task, resolve })
+      this.#gathering.hurry()
       this.#wake()
     })
   }
 
   /** Has hits counted, and the pages compressed thoroughly once nothing else is to be done. */
   async sendHits(hits: readonly StoredHits[]): Promise<void> {
-    await Promise.all(hits.map(({ page }) => this.#waiting.get(page.id)?.promise))
-    const counts = hits.map(({ page, ...count }) => ({ ...count, page: { id: page.id } }))
-    const groups = Array.from({ length: Math.ceil(counts.length / groupHits) }, (_, at) =>
-      counts.slice(at * groupHits, (at + 1) * groupHits),
-    )
-    await Promise.all(groups.map((group) => this.ask({ kind: 'hits', hits: group })))
+    const storing = hits.flatMap(({ page }) => this.#waiting.get(page.id)?.promise ?? [])
+    // Without a pause where nothing is to be awaited: a page that is taken later must not overtake the hits.
+    if (storing.length > 0) await Promise.all(storing)
+    await Promise.all(toHitTasks(hits).map((task) => this.ask(task)))
     if (!this.#options.compression) return
     for (const { page } of hits) if ('encoding' in page) this.#recodes.add(page)
     this.#wake()
@@ -181,6 +186,9 @@ export class WriteQueue {
 
   /** Performs the most urgent task; false when there is none. */
   async #next(): Promise<boolean> {
+    const { size } = this.#waiting
+    if (this.#small.length === 0 && size > 0 && size < groupPages && !this.#closing)
+      await this.#gathering.pause(gatherFor)
     const small = this.#small.shift()
     const group = small === undefined ? this.#group() : []
     if (small !== undefined) small.resolve((await this.#ask(small.task)) as Page | null)
@@ -212,8 +220,7 @@ export class WriteQueue {
 
   async #write(group: readonly Waiting[]): Promise<void> {
     for (const waiting of group) waiting.attempts += 1
-    const pages = group.map(({ draft, body, fence, file }) => ({ draft, body, fence, file }))
-    const written = (await this.#ask({ kind: 'pages', group: pages })) as GroupWritten | null
+    const written = (await this.#ask(toGroupTask(group))) as GroupWritten | null
     if (written === null) return this.#retryLater(group)
     const { ids, failed } = written
     this.#failed += failed
@@ -264,7 +271,7 @@ export class WriteQueue {
     try {
       return await writer.ask(task, now())
     } catch (error) {
-      const what = task.kind === 'pages' ? `${task.group.length} pages wait to be stored again` : `${task.kind} failed`
+      const what = task.kind === 'pages' ? `${task.bodies.length} pages wait to be stored again` : `${task.kind} failed`
       onWarning(
         `The writer of the page store failed, ${what}: ${error instanceof Error ? error.message : String(error)}`,
       )
@@ -275,6 +282,7 @@ export class WriteQueue {
   /** Stores what waits, and ends the thread. `callers`: settles when no further tasks come. */
   async close(callers: Promise<unknown>): Promise<void> {
     this.#closing = true
+    this.#gathering.hurry()
     await Promise.race([this.#drain(callers), pause(closingPatience, undefined, { ref: false })])
     this.#drop([...this.#waiting.values()])
     await this.#options.writer.close()

@@ -5,8 +5,15 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { toMessage } from '../errors.ts'
 import { openFilesystemStore } from './filesystem-store.ts'
-import type { PageStore } from './page-store.ts'
-import type { FromWriter, ToWriter, WriterAnswer, WriterData, WriterTask } from './writer-messages.ts'
+import type { NewPage, PageStore } from './page-store.ts'
+import {
+  toGroup,
+  type FromWriter,
+  type ToWriter,
+  type WriterAnswer,
+  type WriterData,
+  type WriterTask,
+} from './writer-messages.ts'
 
 const port = parentPort!
 let moment = Date.now()
@@ -16,7 +23,7 @@ const pages = await openFilesystemStore({ ...(workerData as WriterData), now: ()
 async function perform(task: WriterTask): Promise<WriterAnswer> {
   switch (task.kind) {
     case 'pages':
-      return writeGroup(pages, task.group)
+      return writeGroup(pages, toGroup(task))
     case 'freshen':
       return pages.freshen(task.page, task.draft, task.fence)
     case 'hits':
@@ -27,7 +34,7 @@ async function perform(task: WriterTask): Promise<WriterAnswer> {
   }
 }
 
-async function writeGroup(store: PageStore, group: Extract<WriterTask, { kind: 'pages' }>['group']) {
+async function writeGroup(store: PageStore, group: readonly NewPage[]) {
   const before = store.unstored()
   const stored = await store.writeTogether(group)
   return { ids: stored.map((page) => page?.id ?? null), failed: store.unstored() - before }

@@ -17,3 +17,9 @@ it('ends the search early as found when needles are crafted for the text', () =>
   expect(findAny('piece- '.repeat(20_000), needles)).not.toBeNull()
   expect(findAny('another text '.repeat(20_000), needles)).toBeNull()
 })
+
+it('remembers no needle of an earlier search', () => {
+  expect(findAny('abcdefgh', ['abcd', 'efgh'])).toBe('abcd')
+  expect(findAny('abcdefgh', ['wxyz'])).toBeNull()
+  expect(findAny('abcdefgh', ['efgh'])).toBe('efgh')
+})

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { until } from '../helpers/until.ts'
@@ -58,6 +60,25 @@ describe('SIGHUP', () => {
     daemon.kill('SIGHUP')
     await until(() => daemon.logs().split('was not reloaded').length > 2)
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
+  })
+
+  it('loses no page that waits to be stored', async () => {
+    const { origin, daemon } = await openConfigured()
+    const index = new Database(join(daemon.projectDir, 'var/cache/prod/pages/index.sqlite'))
+    onTestFinished(() => void index.close())
+    index.exec('BEGIN IMMEDIATE')
+    const paths = ['/a', '/b', '/c']
+    for (const path of paths)
+      expect((await exchange(daemon.url + path)).headers.get('cache-status')).toContain('stored')
+    daemon.kill('SIGHUP')
+    await reloaded(daemon)
+    expect(index.prepare('SELECT count(*) FROM page').pluck().get()).toBe(0)
+    index.exec('COMMIT')
+    await until(() => index.prepare('SELECT count(*) FROM page').pluck().get() === paths.length)
+    for (const path of paths) {
+      expect((await exchange(daemon.url + path)).headers.get('cache-status')).toContain('hit')
+      expect(origin.hits(path)).toBe(1)
+    }
   })
 
   it('is ignored while stopping', async () => {

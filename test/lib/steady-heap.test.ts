@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+
+const module = new URL('../../src/lib/steady-heap.ts', import.meta.url)
+
+/** The size of the young generation in MiB of a process that has kept many objects for a short time. */
+async function youngAfter(code: string): Promise<number> {
+  const script = `
+    const { limitYoungGeneration, withSteadyHeap } = await import(${JSON.stringify(module.href)})
+    ${code}
+    const kept = []
+    for (let turn = 0; turn < 2000; turn++) {
+      for (let n = 0; n < 2000; n++) kept[(turn * 2000 + n) % 300_000] = { turn, list: [n] }
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const { getHeapSpaceStatistics } = await import('node:v8')
+    console.log(getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size / 2 ** 20)`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
+  return Number(stdout)
+}
+
+it('ends the growth of the young generation, also after work with a steady heap', async () => {
+  expect(await youngAfter('')).toBeGreaterThan(32)
+  expect(await youngAfter('limitYoungGeneration()')).toBeLessThanOrEqual(32)
+  const both = `limitYoungGeneration()
+    const release = Promise.withResolvers()
+    void withSteadyHeap(() => release.promise)
+    setTimeout(release.resolve, 50)`
+  expect(await youngAfter(both)).toBeLessThanOrEqual(32)
+})

@@ -1,0 +1,42 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { Turns } from '../../src/lib/turns.ts'
+
+/** Keeps the event loop busy. */
+function work(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end;);
+}
+
+/** Runs 20 steps of 2 ms, and returns how many of them were complete after each turn of the event loop. */
+async function steps(turns: Turns, otherWork: number): Promise<number[]> {
+  let done = 0
+  const all = Array.from({ length: 20 }, async () => {
+    await turns.next()
+    // A step may wait for promises, but not for input.
+    await Promise.resolve()
+    work(2)
+    done += 1
+  })
+  const seen: number[] = []
+  while (done < all.length) {
+    work(otherWork)
+    await turn()
+    seen.push(done)
+  }
+  await Promise.all(all)
+  return seen
+}
+
+it('runs the steps in order, at least one per turn, but not all at once', async () => {
+  const turns = new Turns()
+  for (const round of [1, 2]) {
+    const seen = await steps(turns, 0)
+    expect(seen.length, `turns of round ${round}`).toBeGreaterThan(10)
+    expect(seen.length, `turns of round ${round}`).toBeLessThanOrEqual(21)
+  }
+})
+
+it('gives the steps half of the time of everything else, so that they do not starve', async () => {
+  const seen = await steps(new Turns(), 40)
+  expect(seen.length).toBeLessThan(10)
+})
