@@ -55,7 +55,7 @@ const spoilt: [name: string, spoil: (place: { directory: string; file: string })
   ['is emptied in place', ({ file }) => truncate(file)],
   [
     'is overwritten in place by a smaller copy',
-    async ({ file }) => writeFile(file, (await readFile(file)).subarray(0, 8192)),
+    async ({ file }) => writeFile(file, (await readFile(file)).subarray(0, 2048)),
   ],
   ['goes with its directory', ({ directory }) => rename(directory, `${directory}.away`)],
   ['is deleted with its directory', ({ directory }) => rm(directory, { recursive: true })],
