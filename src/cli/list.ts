@@ -61,12 +61,13 @@ export async function presentList<Item>(list: List<Item>, output: Output, flags:
   const chosen = chooseColumns(list.columns, flags.columns)
   const items = sortItems(list, flags.sort)
   if (flags.jsonl) return items.forEach((item) => output.raw(`${JSON.stringify(item)}\n`))
-  const rows = items.map((item) => chosen.map((column) => column.value(item)))
   const head = chosen.map(({ name }) => name)
-  if (flags.csv) {
-    return output.raw(await toCsv([head, ...rows]))
-  }
-  if (!output.terminal) return output.table(head, rows)
+  if (flags.csv) return output.raw(await toCsv([head, ...items.map((item) => chosen.map(({ value }) => value(item)))]))
+  if (!output.terminal)
+    return output.table(
+      head,
+      items.map((item) => chosen.map(({ show, value }) => (show ?? value)(item))),
+    )
   if (items.length === 0) return output.line(list.empty)
   const cells = chosen.map((column) => showColumn(column, items, flags.iso === true))
   const fitted = await fitColumns(

@@ -151,7 +151,8 @@ class FilesystemStore implements PageStore {
   }
 
   count(selection: Selection): Promise<number> {
-    return Promise.resolve(this.#shared.read(0, (index) => index.reads.count(unique(selection))))
+    const stored = this.#shared.read(0, (index) => index.reads.count(unique(selection)))
+    return Promise.resolve(stored + (this.#queue?.count(selection) ?? 0))
   }
 
   damaged(): number {

@@ -4,36 +4,25 @@ import { Gathering } from './gathering.ts'
 import { compact } from './memory-tier.ts'
 import type { Page, PageDraft } from './page.ts'
 import { finiteTimes } from './page-row.ts'
-import type { Fence, NewPage, Selection, StoredHits } from './page-store.ts'
+import type { Fence, Selection, StoredHits } from './page-store.ts'
 import type { PageWriter } from './page-writer.ts'
 import { PagesToRecode } from './recoder.ts'
 import { selects } from './removals.ts'
 import type { SharedIndex } from './shared-index.ts'
+import { sizeOf, type Waiting } from './waiting-page.ts'
 import { toGroupTask, toHitTasks, type GroupWritten, type WriterTask } from './writer-messages.ts'
 
 /** The most that waits to be stored, in bytes: about 6,000 compressed pages, which take less than a second. */
 const mostBytes = 32 * 1024 ** 2
-/** Bytes of a waiting page besides its body (texts, lookup tables), as measured. */
-const pageOverhead = 2_048
 /** Pages and bytes per transaction: a few milliseconds, since other processes wait for it. */
 const groupPages = 64
 const groupBytes = 1024 ** 2
-/** How long pages gather that nobody waits for, in milliseconds: a transaction of one page costs four times its share of a group. */
+/** How long pages gather that no warmup waits for, in ms: a transaction of one page costs four times its share of a group. */
 const gatherFor = 20
 /** How often a page is given to a writer thread. One that dies twice over it would die again. */
 const mostAttempts = 2
 /** How long `close` waits for the queue, in milliseconds: pages are disposable, a stopping daemon is waited for. */
 const closingPatience = 10_000
-
-/** A page that waits to be stored. Its negative id becomes the id of its row. */
-interface Waiting extends NewPage {
-  page: Page
-  /** The last removal that is known not to select it. */
-  checked: Fence
-  attempts: number
-  promise: Promise<Page | null>
-  resolve(page: Page | null): void
-}
 
 type SmallTask = Extract<WriterTask, { kind: 'freshen' | 'hits' }>
 
@@ -120,6 +109,11 @@ export class WriteQueue {
   body(page: Page): Buffer | null {
     const waiting = this.#waiting.get(page.id)
     return waiting !== undefined && this.#isValid(waiting) ? waiting.body : null
+  }
+
+  /** How many waiting pages a removal would select. */
+  count(selection: Selection): number {
+    return [...this.#waiting.values()].filter(({ page }) => selects(selection, page)).length
   }
 
   /** Resolves when a page, or every page that an invalidation selects, waits no longer. */
@@ -292,8 +286,4 @@ export class WriteQueue {
     await callers
     while (this.#working !== null) await this.#working
   }
-}
-
-function sizeOf({ body }: NewPage): number {
-  return body.length + pageOverhead
 }

@@ -17,6 +17,15 @@ beforeAll(async () => {
 })
 afterAll(() => origin.stop())
 
+/** The files of bodies besides the known ones, as soon as there is one: a visitor does not wait for the writer. */
+function storedBodies(site: Site, known: ReadonlySet<string> = new Set()): Promise<string[]> {
+  return until(async () => {
+    const found = (await site.bodies()).filter((each) => !known.has(each))
+    if (found.length === 0) throw new Error('no body is stored yet')
+    return found
+  })
+}
+
 interface Site {
   projectDir: string
   pages: string
@@ -146,21 +155,12 @@ describe('a damaged body is a miss and never served', () => {
   beforeAll(async () => {
     site = await openSite((await scratch('pagecache-files')).path)
     await exchange(`${site.daemon.url}/other`)
-    const others = await until(async () => {
-      const found = await site.bodies()
-      if (found.length === 0) throw new Error('no body is stored yet')
-      return found
-    })
+    const others = await storedBodies(site)
     const known = new Set(others)
     const files = new Map<string, string>()
     for (const damage of Object.keys(damages)) {
       await exchange(site.daemon.url + pathOf(damage))
-      // A visitor does not wait for the writer.
-      const [file] = await until(async () => {
-        const found = (await site.bodies()).filter((each) => !known.has(each))
-        if (found.length === 0) throw new Error('no body is stored yet')
-        return found
-      })
+      const [file] = await storedBodies(site, known)
       known.add(file!)
       files.set(damage, file!)
     }
@@ -220,8 +220,8 @@ describe('links planted in the cache directory are not followed', () => {
 it('the stored key is compared with the requested key', async () => {
   await withSite(async (site) => {
     await exchange(`${site.daemon.url}/one`)
-    const file = (await site.bodies())[0]!
-    const name = /\/([0-9a-f]{32})\./.exec(file)![1]
+    const [file] = await storedBodies(site)
+    const name = /\/([0-9a-f]{32})\./.exec(file!)![1]
     // The file name is a hash of the whole key, not of the path or the URL.
     for (const text of ['/one', `${site.daemon.url}/one`])
       expect(createHash('sha256').update(text).digest('hex').slice(0, 32)).not.toBe(name)

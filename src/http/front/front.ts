@@ -62,10 +62,15 @@ export function createFront(options: FrontOptions): Front {
     idle: keepAlive,
     stall: writeStall,
   })
-  const release = (socket: Socket) => {
-    for (const part of [hits, pipelines]) part.release(socket)
-  }
-  listenForUpgrades(server, options, tunnels, release)
+  listenForUpgrades(server, options, tunnels, (socket, answer) => {
+    hits.release(socket)
+    const answerAndForget = () => {
+      pipelines.release(socket)
+      answer()
+    }
+    if (pipelines.isIdle(socket)) answerAndForget()
+    else pipelines.refuseBroken(socket, answerAndForget)
+  })
   server.on('connection', (socket: Socket) => {
     // Node calls this after the last answer, and the connection would be reset if the client has sent more.
     socket.destroySoon = () => endGently(socket)
@@ -116,18 +121,19 @@ function listenForUpgrades(
   server: Server,
   options: FrontOptions,
   tunnels: Tunnels,
-  release: (socket: Socket) => void,
+  /** Takes the connection from Node's server and calls back once the requests before are answered. */
+  inTurn: (socket: Socket, answer: () => void) => void,
 ): void {
   server.on('upgrade', (request, socket: Socket, head) => {
-    release(socket)
-    const accepted = examineRequest(request, options)
-    if ('status' in accepted) return refuse(socket, accepted.status, accepted.text, accepted.headers)
-    const visit = visitOf(request, accepted, options, new AbortController().signal, () => {})
-    tunnels.open(request, socket, head, visit, options.cache)
+    inTurn(socket, () => {
+      const accepted = examineRequest(request, options)
+      if ('status' in accepted) return refuse(socket, accepted.status, accepted.text, accepted.headers)
+      const visit = visitOf(request, accepted, options, new AbortController().signal, () => {})
+      tunnels.open(request, socket, head, visit, options.cache)
+    })
   })
   server.on('connect', (_request, socket: Socket) => {
-    release(socket)
-    refuse(socket, 405, 'CONNECT is not allowed.')
+    inTurn(socket, () => refuse(socket, 405, 'CONNECT is not allowed.'))
   })
 }
 
