@@ -118,10 +118,13 @@ export function agree(a: Outcome, b: Outcome): boolean {
     ...[ends(a), ends(b)].filter((index) => index >= 0),
     isCut ? Math.min(a.answers.length, b.answers.length) - 1 : Number.MAX_SAFE_INTEGER,
   )
+  // A refusal may be sent before the rest of a body arrives that would have been malformed. Either one closes the connection.
+  const compared =
+    isMalformed(a, last) !== isMalformed(b, last) && isRefusal(a, last) && isRefusal(b, last) ? last : last + 1
   const until = ({ answers }: Outcome) =>
     JSON.stringify(
       answers
-        .slice(0, last + 1)
+        .slice(0, compared)
         .map(({ headers, ...answer }) => ({ ...answer, headers: { ...headers, connection: null } })),
     )
   if (until(a) !== until(b)) return false
@@ -130,6 +133,15 @@ export function agree(a: Outcome, b: Outcome): boolean {
   // The beginning of a malformed body may have reached the shop.
   if (ends(a) === ends(b) && !refused && !isCut) return a.rest === b.rest && a.shop.join('\0') === b.shop.join('\0')
   return fewer.shop.every((request) => more.shop.includes(request))
+}
+
+function isRefusal({ answers }: Outcome, index: number): boolean {
+  return (answers[index]?.status ?? 0) >= 400
+}
+
+/** Whether the parser of Node refused the request. */
+function isMalformed({ answers }: Outcome, index: number): boolean {
+  return answers[index]?.status === 400 && answers[index].body.includes('The request is not valid HTTP.')
 }
 
 /** Whether a request reached the shop without a response to the client. */
