@@ -60,6 +60,17 @@ describe('a page that waits to be stored', () => {
     }
   })
 
+  it('counts as a page that an invalidation would remove', async () => {
+    const { pages, directory } = await openWriter()
+    const { release } = lock(directory)
+    const page = (await take(pages, 'a'))!
+    expect(await pages.count({ kind: 'urls', urls: [page.url] })).toBe(1)
+    expect(await pages.count({ kind: 'urls', urls: [`${page.url}other`] })).toBe(0)
+    release()
+    await pages.settled(page)
+    expect(await pages.count({ kind: 'urls', urls: [page.url] })).toBe(1)
+  })
+
   it('stays in memory when it is stored, unlike pages that another process stores', async () => {
     const { pages, directory } = await openWriter()
     const { pages: other } = await openPages({ directory })
