@@ -1,19 +1,13 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { presentList, viewFlags, type Column, type EntryOf } from '#src/cli/list.ts'
 import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
-import { formatDuration } from '#src/lib/format.ts'
 import { listScheduledTasks } from '#src/operations/scheduled-task.ts'
 
 const columns: readonly Column<EntryOf<typeof listScheduledTasks>>[] = [
   { name: 'Name', value: (task) => task.name },
   { name: 'Next execution', value: (task) => task.nextExecution, kind: 'time' },
   { name: 'Last execution', value: (task) => task.lastExecution, kind: 'time', minor: true },
-  {
-    name: 'Run interval',
-    value: (task) => task.runInterval,
-    show: (task) => formatDuration(task.runInterval),
-    minor: true,
-  },
+  { name: 'Run interval', value: (task) => task.runInterval, minor: true },
   { name: 'Status', value: (task) => task.status },
 ]
 

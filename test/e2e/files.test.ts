@@ -96,8 +96,11 @@ it('file names are hashes of the key, and only the owner has access', async () =
         site.daemon.port,
         `GET ${target.replaceAll(' ', '%20')} HTTP/1.1\r\nHost: ${site.daemon.host}\r\nConnection: close\r\n\r\n`,
       )
-    const bodies = await site.bodies()
-    expect(bodies.length).toBeGreaterThan(10)
+    const bodies = await until(async () => {
+      const found = await site.bodies()
+      expect(found.length).toBeGreaterThan(10)
+      return found
+    })
     for (const file of bodies) {
       expect(file.slice(join(site.pages, 'bodies').length)).toMatch(/^\/([0-9a-f]{2})\/\1[0-9a-f]{30}\.[0-9a-f]{8}$/)
     }

@@ -1,3 +1,4 @@
+import { until } from '../helpers/until.ts'
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import { speak } from '../http/front/wire.ts'
 import { openShop, type Shop, tagged } from '../http/api/shop.ts'
@@ -22,6 +23,8 @@ export async function fill(...paths: string[]): Promise<void> {
   shop.origin.forget()
   for (const path of paths) await shop.ask(path)
   expect(shop.origin.requests).toEqual([])
+  // A page that still waits to be stored is dropped by any BAN: only stored pages are matched.
+  await until(async () => String((await shop.ask('/metrics')).body).includes('pagecache_pages_waiting_bytes 0'))
 }
 
 /** The pages that are requested from the shop again. */
