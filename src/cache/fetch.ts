@@ -10,7 +10,7 @@ import { BodyEncoder, cheapEncodingFor, type EncodedBody } from './body-encoder.
 import { variantMismatch, type Confirmations } from './confirmations.ts'
 import { freshenedDraft, toDraft, type DraftOptions } from './draft.ts'
 import {
-  noBody,
+  emptyBody,
   overflow,
   partialReason,
   passedOn,
@@ -147,7 +147,7 @@ export class Fetcher {
     const notStored =
       variantMismatch(lookup.variantCookies, response.headers, this.#options.now()) ??
       reasonNotToStore(lookup, draft.status, draft.headers, this.#options.defaultTtl) ??
-      reflectionReason(lookup, sent, response, noBody)
+      reflectionReason(lookup, sent, response, emptyBody)
     const page = notStored === null ? await this.#soon(store.freshen(stale.page, draft, fence), patient) : null
     const held =
       page === null

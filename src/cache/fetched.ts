@@ -27,7 +27,7 @@ export type Fetched =
       notStored: string
     }
 
-export const noBody = Buffer.alloc(0)
+export const emptyBody = Buffer.alloc(0)
 
 /** Why a storable page was not stored. */
 const notTaken = {

@@ -71,7 +71,7 @@ export interface Catalogue {
 const lastEdit = Date.UTC(2026, 9, 31)
 const day = 86_400_000
 
-/** Generates the catalogue of the demo shop, always the same for a seed. As in Shopware, both languages share the records. */
+/** Generates the catalogue of the demo shop. A seed always gives the same catalogue. As in Shopware, both languages share the records. */
 export function createCatalogue(seed: string): Catalogue {
   const random = createRandom(seed)
   const categories = assortment.flatMap((branch) => {
