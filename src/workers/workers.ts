@@ -81,7 +81,9 @@ export function startWorkers(app: App, options: { onWarning(message: string): vo
           transports: ['async', 'scheduler'],
           stop: stop.signal,
           onEvent: (event) => {
-            if (event.kind !== 'handled') options.onWarning(describeEvent(event))
+            // The daemon itself reports lost records, once for all its workers.
+            const isReported = event.kind === 'unavailable' && app.recordsFault() !== null
+            if (event.kind !== 'handled' && !isReported) options.onWarning(describeEvent(event))
           },
         })
       } catch (error) {
