@@ -7,6 +7,7 @@ import { type Commands, openCommands } from '../helpers/commands.ts'
 import { type CommandResult, type Daemon, freePort, runProgram, startDaemon } from '../helpers/daemon.ts'
 import { type Origin, startOrigin } from '../helpers/origin.ts'
 import { scratch, type Scratch } from '../helpers/scratch.ts'
+import { until } from '../helpers/until.ts'
 import { endless, here, lines, nowhere, ofMachine, page, sometimes } from './command-lines.ts'
 
 const manifest = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as {
@@ -117,6 +118,19 @@ function comparable({ code, stdout, stderr }: CommandResult): { code: number | n
   return { code, stdout: plain(stdout), stderr: plain(stderr) }
 }
 
+/** Waits until the warmups of both daemons have ended: what is fresh afterwards must not depend on their speed. */
+async function warmed(): Promise<void> {
+  const runs = [
+    () => commands.here.run('warmup:progress', '--json'),
+    () => commands.there.run('warmup:progress', '--json', '--server', remote.url),
+  ]
+  for (const run of runs)
+    await until(
+      async () =>
+        (JSON.parse((await run()).stdout) as { progress: { status: string } | null }).progress?.status !== 'running',
+    )
+}
+
 /** The keys of a value, or the beginnings of the lines. */
 function shapeOf(text: string): unknown {
   if (!text.startsWith('{')) return text.split('\n').map((line) => /^[^:=\t]*/.exec(line)![0].trim())
@@ -138,6 +152,7 @@ describe.each(ordered.filter((id) => id in sometimes || (!here.has(id) && !nowhe
         commands.there.run(...given(leavers.there), '--server', remote.url),
       ])
     ).map(comparable) as [CommandResult, CommandResult]
+    if (id === 'warmup:start') await warmed()
     if (!ofMachine.has(id)) return expect(theirs).toEqual(own)
     expect(theirs.code).toBe(own.code)
     expect(shapeOf(theirs.stdout)).toEqual(shapeOf(own.stdout))
