@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A generator of numbers in [0, 1), always the same for a seed. */
+/** A generator of numbers in [0, 1); a seed always gives the same ones. */
 export type Random = () => number
 
 /** Mulberry32: small, fast, and good enough for shop texts and latencies. */

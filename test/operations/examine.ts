@@ -7,8 +7,8 @@ import { onTestFinished } from 'vitest'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { doctor } from '../../src/operations/doctor.ts'
-import { allScopes, performOperation } from '../../src/operations/operation.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { perform } from './perform.ts'
 
 /** Examines a project with this configuration; the findings by name. */
 export async function examine(
@@ -22,15 +22,7 @@ export async function examine(
   const loaded = await loadConfig({}, { cwd: projectDir, variables: {}, tolerateFaults: true })
   const app = new App({ loaded, onWarning: () => {} })
   try {
-    const context = {
-      app,
-      source: 'cli' as const,
-      actor: null,
-      scopes: allScopes,
-      signal: app.signal,
-      report: () => {},
-    }
-    const { success, checks } = await performOperation(doctor, context, {})
+    const { success, checks } = await perform(app, doctor, {})
     return { success, checks: Object.fromEntries(checks.map((check) => [check.name, check])) }
   } finally {
     await app.close()
