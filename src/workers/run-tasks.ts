@@ -1,4 +1,5 @@
 import type { App } from '../app.ts'
+import { settle } from '../lib/settle.ts'
 import { realTiming } from '../lib/timing.ts'
 import type { Consumed, ConsumeLimits } from '../queue/consume.ts'
 import type { ScheduledTaskRow } from '../records/task-rows.ts'
@@ -25,10 +26,11 @@ export async function runTask(app: App, task: Task, signal: AbortSignal): Promis
     stop: AbortSignal.any([signal, ended.signal]),
     onEvent: () => {},
   })
-  const isPending = async () => ['queued', 'running'].includes((await readTask(records.db, task.name)).status)
-  while (!signal.aborted && (await isPending())) await realTiming.sleep(pollInterval, signal)
-  ended.abort()
-  await consuming
+  const waiting = async () => {
+    const isPending = async () => ['queued', 'running'].includes((await readTask(records.db, task.name)).status)
+    while (!signal.aborted && (await isPending())) await realTiming.sleep(pollInterval, signal)
+  }
+  await settle([waiting().finally(() => ended.abort()), consuming])
   const row = await readTask(records.db, task.name)
   // A single run does not activate the task.
   if (inactive) await change(records.db, task.name, { status: 'inactive' })
@@ -41,12 +43,12 @@ export async function scheduleUntilStopped(
   { limits, stop }: { limits: ConsumeLimits; stop: AbortSignal },
 ): Promise<Consumed['end']> {
   const ended = new AbortController()
+  const end = () => ended.abort()
+  const control = { limits, stop: AbortSignal.any([stop, ended.signal]) }
   // A worker without transports handles messenger:stop-workers, signals and limits like any other.
-  const [{ end }] = await Promise.all([
-    consumeWith(app, [], { kind: 'consumer', transports: [], limits, stop, onEvent: () => {} }).finally(() =>
-      ended.abort(),
-    ),
-    schedule(app, ended.signal),
+  const [consumed] = await settle([
+    consumeWith(app, [], { kind: 'consumer', transports: [], ...control, onEvent: () => {} }).finally(end),
+    schedule(app, ended.signal).finally(end),
   ])
-  return end
+  return consumed.end
 }

@@ -1,4 +1,5 @@
 import type { App } from '../app.ts'
+import { settle } from '../lib/settle.ts'
 import { realTiming } from '../lib/timing.ts'
 import { printable } from '../lib/safe-text.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
@@ -37,7 +38,7 @@ export async function work(app: App, options: WorkOptions): Promise<Consumed> {
   const ended = new AbortController()
   const control = { ...options, stop: AbortSignal.any([options.stop, ended.signal]) }
   const end = () => ended.abort()
-  const [consumed] = await Promise.all([
+  const [consumed] = await settle([
     consumeWith(app, handlers.flat(), control).finally(end),
     deliver?.(deliverySetup(app.config), control).finally(end),
     options.transports.includes('scheduler') ? schedule(app, control.stop).finally(end) : undefined,
