@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream'
+import { pipeline, type Readable, type Writable } from 'node:stream'
 import { discard } from '../cache/body.ts'
 import { inFlight } from '../cache/in-flight.ts'
 import { releaseSentPieces } from '../cache/pieces.ts'
@@ -28,18 +28,25 @@ export function send(response: ServerResponse, answer: Answer, extra: readonly H
   else if (Buffer.isBuffer(body)) {
     response.end(body)
     holdWhileSent(body, response)
-  } else if ('pieces' in body) void sendPieces(body, response)
-  else {
-    // The head leaves at once: the body may take its time.
-    response.flushHeaders()
-    releaseSentPieces(body, response)
-    // For an HTTP/1.0 client the end of the connection is the end of the body, so a failure must reset it before `pipeline` ends it.
-    if (response.req.httpVersion === '1.0')
-      body.once('error', () => response.socket !== null && cutVisibly(response.socket))
-    pipeline(body, response, (error) => {
-      if (error) response.destroy()
-    })
+  } else {
+    if (!('pieces' in body)) {
+      // The head leaves at once: the body may take its time.
+      response.flushHeaders()
+      // For an HTTP/1.0 client the end of the connection is the end of the body, so a failure must reset it before `pipeline` ends it.
+      if (response.req.httpVersion === '1.0')
+        body.once('error', () => response.socket !== null && cutVisibly(response.socket))
+    }
+    stream(body, response)
   }
+}
+
+/** Writes a body that is a stream. One that fails destroys the writable. */
+export function stream(body: Readable | StreamedBody, writable: Writable): void {
+  if ('pieces' in body) return void sendPieces(body, writable)
+  releaseSentPieces(body, writable)
+  pipeline(body, writable, (error) => {
+    if (error) writable.destroy()
+  })
 }
 
 /** Names and values in turn, as `writeHead` takes them. */
@@ -65,7 +72,8 @@ function closeAfterUnread(request: IncomingMessage, response: ServerResponse): v
   if (socket !== null) socket.destroySoon = () => endGently(socket, unreadPatience)
 }
 
-function drop(body: Answer['body']): void {
+/** Releases what a body that is not sent holds. */
+export function drop(body: Answer['body']): void {
   if (body === null || typeof body === 'string' || Buffer.isBuffer(body)) return
   if ('pieces' in body) body.discard()
   else discard(body)
@@ -79,20 +87,20 @@ function holdWhileSent(body: Buffer, response: ServerResponse): void {
 }
 
 /** Sends a body from the page store, each piece once the kernel has taken the one before. */
-async function sendPieces(body: StreamedBody, response: ServerResponse): Promise<void> {
+async function sendPieces(body: StreamedBody, writable: Writable): Promise<void> {
   let proceed = () => {}
   // A write to a closed connection never calls back.
-  response.once('close', () => proceed())
+  writable.once('close', () => proceed())
   try {
-    for await (const piece of body.pieces(() => response.destroy())) {
-      if (response.destroyed) return
+    for await (const piece of body.pieces(() => writable.destroy())) {
+      if (writable.destroyed) return
       await new Promise<void>((resolve) => {
         proceed = resolve
-        response.write(piece, () => resolve())
+        writable.write(piece, () => resolve())
       })
     }
-    response.end()
+    writable.end()
   } catch {
-    response.destroy()
+    writable.destroy()
   }
 }

@@ -5,7 +5,8 @@ import { exchange, isHit } from '../helpers/exchange.ts'
 import type { Reply } from '../helpers/origin.ts'
 import { until } from '../helpers/until.ts'
 import { openShop, page, type Shop } from '../http/api/shop.ts'
-import { parseAnswers, speak, type WireAnswer } from '../http/front/wire.ts'
+import { isFromSocket, methodOf, requestFor, send } from '../http/front/outcome.ts'
+import { parseAnswers, speak } from '../http/front/wire.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -53,67 +54,7 @@ const raw: Record<string, string> = {
   '/account/half-a-chunk': 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhalf',
 }
 
-/** A request; `HOST` stands for the daemon's own. */
-function request(line: string, fields: readonly string[] = [], body = ''): string {
-  const host = fields.some((field) => field.startsWith('Host:')) ? [] : [`Host: ${shop.host}`]
-  return `${line} HTTP/1.1\r\n${[...host, ...fields].map((field) => `${field}\r\n`).join('')}\r\n${body}`
-}
-
-/** What Node's server adds to its answers, and what changes from second to second. */
-const passing = new Set(['date', 'connection', 'keep-alive', 'x-request-id'])
-
-interface Outcome {
-  answers: { status: number; headers: Record<string, string>; body: string }[]
-  rest: string
-  /** Whether each answer was written to the socket: Node's server says how long it keeps a connection. */
-  fromSocket: boolean[]
-  /** What reached the shop. */
-  shop: unknown[]
-}
-
-/** Sends a request in pieces and reads until it is answered, or the daemon cuts the connection. */
-async function send(pieces: readonly string[], method: string): Promise<Outcome> {
-  shop.origin.forget()
-  const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true })
-  let bytes = Buffer.alloc(0)
-  const final = () => parseAnswers(bytes, [method], false).answers.filter(({ status }) => status >= 200)
-  const over = new Promise<boolean>((resolve) => {
-    socket
-      .on('data', (chunk: Buffer) => {
-        bytes = Buffer.concat([bytes, chunk])
-        if (final().length > 0) resolve(false)
-      })
-      .on('error', () => {})
-      .once('close', () => resolve(true))
-  })
-  for (const piece of pieces) {
-    await new Promise<void>((resolve) => socket.write(Buffer.from(piece, 'latin1'), () => resolve()))
-    if (pieces.length > 1) await pause(2)
-  }
-  const closed = await over
-  socket.destroy()
-  const { answers, rest } = parseAnswers(bytes, [method], closed)
-  return {
-    answers: answers.map(({ status, headers, body }) => ({
-      status,
-      headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !passing.has(name))),
-      body,
-    })),
-    rest: rest.replace(/^(?:date|connection|keep-alive): .*\r\n/gim, ''),
-    fromSocket: answers.filter(({ status }) => status >= 200).map(isFromSocket),
-    shop: shop.origin.requests.map(({ method: seen, url, rawHeaders, body }) => [
-      seen,
-      url,
-      rawHeaders.map(([name, value]) => `${name}: ${value}`).toSorted(),
-      body.toString('latin1'),
-    ]),
-  }
-}
-
-const isFromSocket = ({ headers }: WireAnswer) =>
-  headers['keep-alive'] === undefined && headers['connection'] === undefined
-
-const methodOf = (text: string) => text.split(' ', 1)[0]!
+const request = (line: string, fields: readonly string[] = [], body = '') => requestFor(shop.host, line, fields, body)
 
 /** Requests that the socket answers, also where the shop fails. */
 const passed: [name: string, text: () => string][] = [
@@ -164,8 +105,8 @@ const left: [name: string, text: () => string][] = [
   ['no length', () => request('POST /api/echo', ['Content-Length: '])],
   ['a signed length', () => request('POST /api/echo', ['Content-Length: +2'], 'ok')],
   ['two Hosts', () => request('GET /account', [`Host: ${shop.host}`, `Host: ${shop.host}`])],
-  ['another Host', () => request('GET /account', ['Host: other.example'])],
-  ['a loop', () => request('GET /account', ['Via: 1.1 pagecache'])],
+  ['an upload for another Host', () => request('POST /account', ['Host: other.example', 'Content-Length: 2'], 'ok')],
+  ['an upload that loops', () => request('POST /account', ['Via: 1.1 pagecache', 'Content-Length: 2'], 'ok')],
   ['an absolute form', () => request(`GET http://${shop.host}/account`)],
   ['OPTIONS', () => request('OPTIONS /account')],
   ['TRACE', () => request('TRACE /account')],
@@ -175,16 +116,16 @@ const left: [name: string, text: () => string][] = [
 
 describe('the socket and Node’s server give the same answer, and the shop gets the same request', () => {
   it.each(passed)('%s', async (_, text) => {
-    const whole = await send([text()], methodOf(text()))
-    const cut = await send([text().slice(0, 9), text().slice(9)], methodOf(text()))
+    const whole = await send(shop, [text()], methodOf(text()))
+    const cut = await send(shop, [text().slice(0, 9), text().slice(9)], methodOf(text()))
     expect({ ...whole, fromSocket: null }).toEqual({ ...cut, fromSocket: null })
     expect(whole.fromSocket).toEqual(whole.answers.filter(({ status }) => status >= 200).map(() => true))
     expect(whole.shop.length).toBeGreaterThan(0)
   })
 
   it.each(left)('left to Node: %s', async (_, text) => {
-    const whole = await send([text()], methodOf(text()))
-    const cut = await send([text().slice(0, 9), text().slice(9)], methodOf(text()))
+    const whole = await send(shop, [text()], methodOf(text()))
+    const cut = await send(shop, [text().slice(0, 9), text().slice(9)], methodOf(text()))
     expect({ answers: whole.answers, shop: whole.shop }).toEqual({ answers: cut.answers, shop: cut.shop })
     expect(whole.fromSocket).not.toContain(true)
     expect(whole.answers.length).toBeGreaterThan(0)
@@ -192,10 +133,10 @@ describe('the socket and Node’s server give the same answer, and the shop gets
 
   it('cut at every byte', { timeout: 60_000 }, async () => {
     const text = request('POST /api/echo', ['Cookie: a=b', 'Content-Length: 7'], 'a\r\n\r\nb ')
-    const whole = await send([text], 'POST')
+    const whole = await send(shop, [text], 'POST')
     expect(whole.answers).toMatchObject([{ status: 201, body: 'a\r\n\r\nb ' }])
     for (let at = 1; at < text.length; at++) {
-      const cut = await send([text.slice(0, at), text.slice(at)], 'POST')
+      const cut = await send(shop, [text.slice(0, at), text.slice(at)], 'POST')
       expect({ at, ...cut, fromSocket: null }).toEqual({ at, ...whole, fromSocket: null })
     }
   })
@@ -268,7 +209,7 @@ it('a POST removes the page that it changes before it is answered', async () => 
   const read = () => exchange(`${shop.daemon.url}/changed`)
   await read()
   await until(async () => isHit(await read()))
-  const { fromSocket } = await send([text], 'POST')
+  const { fromSocket } = await send(shop, [text], 'POST')
   expect(fromSocket).toEqual([true])
   expect(isHit(await read())).toBe(false)
 })

@@ -129,8 +129,17 @@ it.each<[string, () => string[]]>([
   expect(lasting(answers[3]!)).toEqual(lasting(answers[1]!))
 })
 
+it.each<[string, () => string]>([
+  ['a miss', () => get()(shop.host).replace('/page', `/missing/${(misses += 1)}`)],
+  ['a health check', () => get()(shop.host).replace('/page', '/healthz')],
+])('%s is answered on the socket, and a hit after it too', async (_, text) => {
+  const hit = [get()(shop.host)]
+  const answers = await converse([hit, [text()], hit, [text()], hit])
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+  expect(answers.map(isFromSocket)).toEqual([true, true, true, true, true])
+})
+
 it.each<[string, () => string[]]>([
-  ['a miss', () => [get()(shop.host).replace('/page', `/missing/${(misses += 1)}`)]],
   [
     'a miss in pieces',
     () =>
@@ -138,7 +147,13 @@ it.each<[string, () => string[]]>([
         .replace('/page', '/missing?b')
         .split(/(?<=T)/),
   ],
-  ['a health check', () => [get()(shop.host).replace('/page', '/healthz')]],
+  [
+    'a health check in pieces',
+    () =>
+      get()(shop.host)
+        .replace('/page', '/healthz')
+        .split(/(?<=T)/),
+  ],
   ['a hit in pieces', () => get()(shop.host).split('')],
   ['a large upload', () => [post('Content-Length: 20000'), 'a'.repeat(10_000), 'b'.repeat(10_000)]],
 ])('a hit after %s comes from the socket', async (_, pieces) => {

@@ -21,7 +21,8 @@ export interface Way {
 
 /** The last request of each client. A response shows that the connection was still in use. */
 const lastWord = (host: string) => `GET /pass/last HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
-const firstWord = (host: string) => `GET /pass/first HTTP/1.1\r\nHost: ${host}\r\n\r\n`
+/** Node's server answers it, because it announces a body. */
+const firstWord = (host: string) => `GET /pass/first HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`
 
 /**
  * Sends bytes to a daemon on 127.0.0.1 and reads until it closes the connection.

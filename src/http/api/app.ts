@@ -5,10 +5,9 @@ import { noChannel } from '../../cache/refusal.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { addAdmin } from '../admin/page.ts'
 import { errorAnswer, type Answer } from '../answer.ts'
-import { announcesMoreThan, awaitsContinue, toBodyAnswer } from '../body.ts'
+import { announcesMoreThan, toBodyAnswer } from '../body.ts'
 import type { AnswerOwn } from '../front/front-options.ts'
 import { currentRequest } from '../front/request-record.ts'
-import { send } from '../send.ts'
 import { addStages } from '../stages/routes.ts'
 import { isInternal, toErrorAnswer } from './error-answer.ts'
 import { addHealth } from './health.ts'
@@ -33,25 +32,25 @@ export function createApi(options: ApiOptions, published: readonly Operation[] =
   addAdmin(app)
   addStages(app, options.stages)
   app.all('/**', notFound)
-  return (place, request, response, accepted, pass) => {
+  return (place, request, accepted, reply) => {
     const mark = accepted.target.indexOf('?')
     const search = mark < 0 ? '' : accepted.target.slice(mark)
     request.url = place.path + search
     const query = mark < 0 ? null : new URLSearchParams(search)
-    void answer(app, { request, response, accepted, place, query, pass }, options.onError)
+    void answer(app, { request, reply, accepted, place, query }, options.onError)
   }
 }
 
 /** Middleware: refuses a foreign Host and a body that is too large, then lets a waiting client send its body. */
 function prepare({ context }: H3Event, { isKnownHost }: ApiOptions): Answer | undefined {
-  const { request, response, accepted, place } = context.exchange
+  const { request, reply, accepted, place } = context.exchange
   if (place.kind === 'stray-stage') return errorAnswer(421, noChannel(accepted))
   // A stage endpoint belongs to a channel, so its Host is known; it has a smaller limit of its own.
   if (place.kind !== 'stage') {
     if (place.kind !== 'health' && !isKnownHost(accepted.host)) return misdirected(accepted.host)
     if (announcesMoreThan(request, largestBody)) return toBodyAnswer('too-large')
   }
-  if (awaitsContinue(request)) response.writeContinue()
+  reply.invite()
   return undefined
 }
 
@@ -64,13 +63,13 @@ function misdirected(host: string): Answer {
 }
 
 async function answer(app: H3, exchange: Exchange, onError: ApiOptions['onError']): Promise<void> {
-  const { request, response, place } = exchange
+  const { request, reply, place } = exchange
   try {
     const result = (await app.handler(toEvent(app, exchange))) as Answer | null
-    if (result !== null) send(response, result, requestId(exchange))
+    if (result !== null) reply.send(result, requestId(exchange))
   } catch (error) {
     if (isInternal(error)) onError(`${request.method} ${place.path} failed`, error)
-    send(response, toErrorAnswer(error), requestId(exchange))
+    reply.send(toErrorAnswer(error), requestId(exchange))
   }
 }
 

@@ -32,16 +32,16 @@ export function addTokenEndpoint(app: H3, options: ApiOptions): void {
  * own clients, and all logins where the shop issues the tokens, are passed to the shop.
  */
 async function answerToken({ context }: H3Event, options: ApiOptions): Promise<Answer | null> {
-  const { request, pass } = context.exchange
+  const { request, reply } = context.exchange
   const body = await readBody(request, largestBody)
   if (!Buffer.isBuffer(body)) return toBodyAnswer(body)
   if (options.app.config.auth.mode === 'shop') {
-    if (await pass(body, options.shop, unavailable)) return null
+    if (await reply.pass(body, options.shop, unavailable)) return null
     return failure(503, 'temporarily_unavailable', 'The shop issues the tokens, but no sales channel is configured.')
   }
   const read = readFields(mediaTypeOf(request), body)
   if ('status' in read) return read
-  if (isForShop(read.sent)) return (await pass(body, null, unavailable)) ? null : unknownClient(request)
+  if (isForShop(read.sent)) return (await reply.pass(body, null, unavailable)) ? null : unknownClient(request)
   const fields = withBasic(read.sent, request.headers.authorization)
   if ('status' in fields) return fields
   return grant(fields, request, options)

@@ -1,20 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { H3Event, type H3, type Middleware } from 'h3'
 import type { Identity } from '../../auth/judgement.ts'
 import type { OwnPath } from '../../cache/own-path.ts'
 import { errorAnswer, methodNotAllowed, type Answer } from '../answer.ts'
-import type { PassOn } from '../front/front-options.ts'
+import type { Reply } from '../front/front-options.ts'
 import type { Accepted } from '../front/guard.ts'
 
 /** One request to an endpoint of the daemon, as `front` hands it over. */
 export interface Exchange {
   request: IncomingMessage
-  response: ServerResponse
+  reply: Reply
   accepted: Accepted
   place: OwnPath
   /** Null for a URL without a query. */
   query: URLSearchParams | null
-  pass: PassOn
 }
 
 declare module 'h3' {

@@ -1,7 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { OwnPath } from '../../cache/own-path.ts'
 import type { Refuse } from '../../cache/refusal.ts'
 import type { StorefrontCache } from '../../cache/storefront-cache.ts'
+import type { HeaderPair } from '../../pages/page.ts'
+import type { Answer } from '../answer.ts'
 import type { PurgeMethods } from '../purge/methods.ts'
 import type { StageEndpoints } from '../stages/request.ts'
 import type { Accepted } from './guard.ts'
@@ -23,14 +25,18 @@ export interface FrontOptions {
   onError(message: string, error: unknown): void
 }
 
-/** Answers a request whose canonical path belongs to the daemon. `pass` forwards it to the shop with the body already read. */
-export type AnswerOwn = (
-  path: OwnPath,
-  request: IncomingMessage,
-  response: ServerResponse,
-  accepted: Accepted,
-  pass: PassOn,
-) => void
+/** Answers a request whose canonical path belongs to the daemon. */
+export type AnswerOwn = (path: OwnPath, request: IncomingMessage, accepted: Accepted, reply: Reply) => void
+
+/** How an endpoint of the daemon answers: through Node's response, or on the socket. */
+export interface Reply {
+  /** @param extra further fields; an answer may be shared by several requests and is never changed */
+  send(answer: Answer, extra?: readonly HeaderPair[]): void
+  /** Lets a client that waits for 100 (Continue) send its body. */
+  invite(): void
+  /** Forwards the request to the shop, with the body already read. */
+  pass: PassOn
+}
 
 /**
  * Forwards a request to the shop.

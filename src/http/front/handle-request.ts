@@ -8,7 +8,7 @@ import type { OwnPath } from '../../cache/own-path.ts'
 import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import { canonicalPath } from '../../cache/target.ts'
 import { VisitorLeft, type Visit } from '../../cache/visit.ts'
-import type { FrontOptions, PassOn } from './front-options.ts'
+import type { FrontOptions, PassOn, Reply } from './front-options.ts'
 import { examine, type Accepted, type Refusal, type RequestHead } from './guard.ts'
 import { errorAnswer } from '../answer.ts'
 import { awaitsContinue, hasBody } from '../body.ts'
@@ -42,7 +42,7 @@ export function ownPathOfRequest(request: IncomingMessage, options: FrontOptions
   return 'status' in accepted ? null : ownPathOf(accepted, options)
 }
 
-function ownPathOf({ scheme, host, target }: Accepted, { cache }: FrontOptions): OwnPath | null {
+export function ownPathOf({ scheme, host, target }: Accepted, { cache }: Pick<FrontOptions, 'cache'>): OwnPath | null {
   return cache.classifying.channels.ownPath(scheme, host, canonicalPath(target))
 }
 
@@ -68,13 +68,7 @@ export async function handle(
   const own = ownPathOf(accepted, options)
   if (own !== null) {
     record.setResult(own.kind === 'stage' ? 'stage' : 'own')
-    return options.answerOwn(
-      own,
-      request,
-      response,
-      accepted,
-      forwarderOf(request, response, accepted, options, record),
-    )
+    return options.answerOwn(own, request, accepted, replyOf(request, response, accepted, options, record))
   }
   if (!wantsTags(request, options) && answerHot(request, response, accepted, options.cache, record)) return
   if (hasBody(request)) {
@@ -87,6 +81,20 @@ export async function handle(
     })
   }
   await answerFromCache(request, response, accepted, hasBody(request) ? request : null, options, record)
+}
+
+function replyOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  accepted: Accepted,
+  options: FrontOptions,
+  record: RequestRecord,
+): Reply {
+  return {
+    send: (answer, extra) => send(response, answer, extra),
+    invite: () => awaitsContinue(request) && response.writeContinue(),
+    pass: forwarderOf(request, response, accepted, options, record),
+  }
 }
 
 /** Forwards requests for the token endpoint to their shop. */

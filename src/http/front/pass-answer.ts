@@ -1,14 +1,19 @@
 import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import { hasField, fieldValue } from '../../cache/fields.ts'
 import type { OriginError } from '../../cache/origin.ts'
 import type { Exchange, ResponseHead } from '../../cache/origin/exchange.ts'
 import type { PassSink } from '../../cache/pass-through.ts'
 import { originErrorAnswer, plainAnswer } from '../../cache/refusal.ts'
+import type { StreamedBody } from '../../cache/visit.ts'
 import { formatHttpDate } from '../../lib/http-date.ts'
 import type { HeaderPair } from '../../pages/page.ts'
-import type { Answer } from '../../cache/visit.ts'
+import type { Answer } from '../answer.ts'
+import { drop, stream } from '../send.ts'
+import { lastChunk, openBodySink, toChunk } from './body-sink.ts'
 import { renderHead } from './render.ts'
 import type { RequestRecord } from './request-record.ts'
+import { holdUntilDrained } from './send-view.ts'
 import { resultOf } from './traffic.ts'
 
 /** The connection that an answer is written to. */
@@ -23,12 +28,15 @@ export interface PassConnection {
   onAnswered(isLast: boolean): void
 }
 
-const lastChunk = Buffer.from('0\r\n\r\n')
-const lineBreak = Buffer.from('\r\n')
+/** What an answer's body comes from: the exchange with the shop, or a stream. */
+export type Source = Pick<Exchange, 'abort' | 'pause' | 'resume'>
 
-/** Writes the shop's response to a visitor: what one read of the shop's connection brought, in one write. */
+/**
+ * Writes an answer to the socket: the shop's response, what one read of the shop's connection brought in one write, or an answer of the cache or
+ * of the daemon.
+ */
 export class PassAnswer implements PassSink {
-  exchange: Exchange | null = null
+  source: Source | null = null
   /** 0 until the final head is written. */
   status = 0
   readonly #connection: PassConnection
@@ -52,15 +60,13 @@ export class PassAnswer implements PassSink {
 
   onHead({ status, headers }: ResponseHead): boolean {
     this.#record.beginAnswer('pass')
-    this.#chunked = this.#mayHaveBody(status) && !hasField(headers, 'content-length')
-    this.#writeHead(status, headers, this.#chunked ? [['Transfer-Encoding', 'chunked']] : [])
+    this.#writeHead(status, headers, this.#mayHaveBody(status))
     return true
   }
 
   onData(piece: Buffer): boolean {
-    if (this.#chunked) this.#write(Buffer.from(`${piece.length.toString(16)}\r\n`))
-    this.#write(Buffer.from(piece))
-    if (this.#chunked) this.#write(lineBreak)
+    const copy = Buffer.from(piece)
+    for (const bytes of this.#chunked ? toChunk(copy) : [copy]) this.#write(bytes)
     return true
   }
 
@@ -71,34 +77,67 @@ export class PassAnswer implements PassSink {
 
   onError(error: OriginError): void {
     if (this.status > 0) this.#connection.socket.destroy()
-    else this.#answer(originErrorAnswer(error))
+    else this.respond(originErrorAnswer(error))
   }
 
   onFault(error: unknown): void {
+    if (this.#ended) return
     this.#connection.onError('Could not answer a request', error)
-    this.#answer(plainAnswer(500, 'Internal error.'))
+    this.respond(plainAnswer(500, 'Internal error.'))
   }
 
   /** The whole request body was given to the exchange. */
   onDrain(): void {}
 
-  #answer({ status, headers, body }: Answer): void {
-    this.#record.beginAnswer(resultOf(fieldValue(headers, 'cache-status')))
-    this.#writeHead(status, headers, [])
-    if (this.#method !== 'HEAD') this.#write(body as Buffer)
-    this.#end()
+  /** Gives up what the visitor was waiting for. */
+  abandon(): void {
+    this.#ended = true
+    this.source?.abort()
+  }
+
+  /** Sends an answer of the cache. */
+  respond(answer: Answer): void {
+    this.#record.beginAnswer(resultOf(fieldValue(answer.headers, 'cache-status')))
+    this.send(answer)
+  }
+
+  /** Sends an answer. */
+  send({ status, headers, body }: Answer): void {
+    if (this.#ended || !this.#mayHaveBody(status)) drop(body)
+    if (this.#ended) return
+    const sent = this.#mayHaveBody(status) ? body : null
+    if (sent === null || typeof sent === 'string' || Buffer.isBuffer(sent)) {
+      const bytes = typeof sent === 'string' ? Buffer.from(sent) : sent
+      this.#writeHead(status, headers, false)
+      if (bytes !== null) this.#write(bytes)
+      return this.#end(bytes)
+    }
+    this.#writeHead(status, headers, true)
+    this.#stream(sent)
+  }
+
+  #stream(body: Readable | StreamedBody): void {
+    // The head leaves at once: the body may take its time.
+    this.#flush()
+    const sink = openBodySink(this.#connection, this.#chunked, () => this.onEnd())
+    this.source = { abort: () => void sink.destroy(), pause: () => {}, resume: () => {} }
+    stream(body, sink)
   }
 
   #mayHaveBody(status: number): boolean {
     return this.#method !== 'HEAD' && status !== 204 && status !== 304
   }
 
-  #writeHead(status: number, headers: readonly HeaderPair[], framing: readonly HeaderPair[]): void {
+  /** @param streamed whether a body of unknown length may follow */
+  #writeHead(status: number, headers: readonly HeaderPair[], streamed: boolean): void {
     this.status = status
-    this.#isLast = this.#connection.isLast
-    const fields = [...headers, ...framing]
+    const closes = hasField(headers, 'connection')
+    this.#isLast = this.#connection.isLast || closes
+    this.#chunked = streamed && !hasField(headers, 'content-length')
+    const fields = [...headers]
+    if (this.#chunked) fields.push(['Transfer-Encoding', 'chunked'])
     if (!hasField(headers, 'date')) fields.push(['Date', formatHttpDate(Date.now())])
-    if (this.#isLast) fields.push(['Connection', 'close'])
+    if (this.#isLast && !closes) fields.push(['Connection', 'close'])
     this.#write(renderHead(status, fields))
   }
 
@@ -106,9 +145,12 @@ export class PassAnswer implements PassSink {
     if (this.#pending.push(bytes) === 1) process.nextTick(this.#flush)
   }
 
-  #end(): void {
+  /** @param body a body that stays in memory until a slow client has received it */
+  #end(body: Buffer | null = null): void {
     this.#ended = true
     this.#flush()
+    const { socket } = this.#connection
+    if (body !== null && socket.writableNeedDrain) holdUntilDrained(socket, body)
     this.#connection.onAnswered(this.#isLast)
   }
 
@@ -125,12 +167,12 @@ export class PassAnswer implements PassSink {
     socket.uncork()
     if (flushed || this.#ended || socket.writableLength === 0) return
     // One read of the shop's connection waits in memory for a slow client, no more.
-    this.exchange!.pause()
+    this.source!.pause()
     socket.setTimeout(stall)
     socket.once('drain', () => {
       if (this.#ended) return
       socket.setTimeout(0)
-      this.exchange!.resume()
+      this.source!.resume()
     })
   }
 }

@@ -3,12 +3,14 @@ import { connectionFields, withoutFields } from '../../cache/fields.ts'
 import type { PassedVisit } from '../../cache/pass-through.ts'
 import type { FrontOptions } from './front-options.ts'
 import { mostFields } from './guard.ts'
+import { ownPathOf, visitorLeft } from './handle-request.ts'
+import { answerOwn } from './own-request.ts'
 import { PassAnswer, type PassConnection } from './pass-answer.ts'
 import { parsePassRequest, type PassRequest } from './pass-request.ts'
 import { endGently } from './refuse.ts'
 import { currentRequest, RequestRecord } from './request-record.ts'
 
-export type PassFront = Pick<FrontOptions, 'cache' | 'traffic' | 'accessLog' | 'begin' | 'onError'>
+export type PassFront = Pick<FrontOptions, 'cache' | 'answerOwn' | 'traffic' | 'accessLog' | 'begin' | 'onError'>
 
 /** Milliseconds that the second piece of a request may take. Clients send head and body at once, but often in two writes. */
 const patience = 1000
@@ -21,8 +23,9 @@ interface Passing {
 }
 
 /**
- * Passes requests to the shop that the cache will not answer, straight from the socket (docs/decisions/0079-pass-through-from-the-socket.md). The
- * request must be the whole of a chunk, or of two where the first one ends in the body. Everything else goes to Node's server.
+ * Answers requests straight from the socket that the cache will not: those of the shop are passed to it
+ * (docs/decisions/0079-pass-through-from-the-socket.md), the daemon's endpoints answer GET and HEAD (docs/decisions/0085-api-from-the-socket.md).
+ * The request must be the whole of a chunk, or of two where the first one ends in the body. Everything else goes to Node's server.
  */
 export class PassReader implements PassConnection {
   readonly socket: Socket
@@ -82,7 +85,7 @@ export class PassReader implements PassConnection {
 
   /** Gives up the request under way: the client has left. */
   abandon(): void {
-    this.#passing?.answer.exchange?.abort()
+    this.#passing?.answer.abandon()
     this.#finish()
   }
 
@@ -102,8 +105,7 @@ export class PassReader implements PassConnection {
     const record = new RequestRecord(traffic, accessLog)
     record.accepted = { scheme: head.scheme, host: head.host, target: head.target }
     const answer = new PassAnswer(this, method, record)
-    answer.exchange = currentRequest.run(record, () => this.#pass(visitOf(request, this.socket, trusted), answer))
-    if (answer.exchange === null) return false
+    if (!currentRequest.run(record, () => this.#start(request, trusted, answer, record))) return false
     const end = begin()
     this.#passing = {
       answer,
@@ -118,13 +120,31 @@ export class PassReader implements PassConnection {
     return true
   }
 
-  #pass(visit: PassedVisit, answer: PassAnswer) {
+  /** Whether the request is answered here. */
+  #start(request: PassRequest, trusted: boolean, answer: PassAnswer, record: RequestRecord): boolean {
     try {
-      return this.#front.cache.pass(visit, answer)
+      const place = ownPathOf(request.head, this.#front)
+      return place === null
+        ? this.#visit(visitOf(request, this.socket, trusted), answer)
+        : answerOwn(place, request, this.socket, this.#front, record, answer)
     } catch (error) {
-      this.#front.onError('Could not pass a request to the shop', error)
-      return null
+      this.#front.onError('Could not answer a request from its socket', error)
+      return false
     }
+  }
+
+  #visit(visit: PassedVisit, answer: PassAnswer): boolean {
+    answer.source = this.#front.cache.pass(visit, answer)
+    if (answer.source !== null) return true
+    if (visit.body !== null || (visit.method !== 'GET' && visit.method !== 'HEAD')) return false
+    const gone = new AbortController()
+    answer.source = { abort: () => gone.abort(visitorLeft), pause: () => {}, resume: () => {} }
+    const onInterim = answer.onInterim.bind(answer)
+    this.#front.cache.answer({ ...visit, body: null, signal: gone.signal, onInterim }).then(
+      (given) => answer.respond(given),
+      (error: unknown) => answer.onFault(error),
+    )
+    return true
   }
 
   #finish(): void {

@@ -49,13 +49,19 @@ export function pauseUntilDrained(
 ): void {
   socket.pause()
   socket.setTimeout(stall)
-  const lease = inFlight.bodies.hold(bytes, () => socket.destroy())
-  const release = () => lease.release()
-  socket.once('close', release)
+  holdUntilDrained(socket, bytes)
   socket.once('drain', () => {
-    socket.removeListener('close', release)
-    release()
     socket.setTimeout(idle)
     socket.resume()
   })
+}
+
+/** Counts bytes towards the memory of all bodies being sent, until a slow client has received them. */
+export function holdUntilDrained(socket: Socket, bytes: Buffer): void {
+  const lease = inFlight.bodies.hold(bytes, () => socket.destroy())
+  const release = () => {
+    socket.off('close', release).off('drain', release)
+    lease.release()
+  }
+  socket.once('close', release).once('drain', release)
 }

@@ -10,6 +10,7 @@ import type { ApiOptions } from '../../../src/http/api/options.ts'
 import type { StageEndpoints } from '../../../src/http/stages/request.ts'
 import { cacheStatistics } from '../../../src/operations/cache.ts'
 import { PagecacheError } from '../../../src/errors.ts'
+import { send } from '../../../src/http/send.ts'
 import type { Operation } from '../../../src/operations/operation.ts'
 import { bearer, prefix } from '../../helpers/api-client.ts'
 import { expectRefusal } from '../../helpers/api.ts'
@@ -44,7 +45,11 @@ async function startApi(operation: Operation, options: Partial<ApiOptions> = {})
   const server = createServer((request, response) => {
     const target = request.url!
     const accepted = { scheme: 'http', host: request.headers.host!, target }
-    answerOwn({ kind: 'operation', path: target.split('?')[0]! }, request, response, accepted, async () => false)
+    answerOwn({ kind: 'operation', path: target.split('?')[0]! }, request, accepted, {
+      send: (answer, extra) => send(response, answer, extra),
+      invite: () => {},
+      pass: async () => false,
+    })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
   onTestFinished(async () => {

@@ -5,9 +5,10 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { serveHitsFirst, type HitOptions } from '../../../src/http/front/hit-connection.ts'
 import { read } from './wire.ts'
 
-const request = 'GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n'
+/** One that Node's server answers. */
+const request = 'GET /a HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 0\r\n\r\n'
 
-/** A server with an empty memory: every request goes to Node's server. */
+/** A server with an empty memory. */
 async function open(): Promise<{ server: Server; closeIdle(quiet: number): void; visit(): Promise<Socket> }> {
   const server = createServer((_, response) => response.end('answered'))
   const front = {
