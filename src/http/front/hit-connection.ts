@@ -34,9 +34,9 @@ const nothing = Buffer.alloc(0)
 type Parse = (chunk: Buffer) => void
 
 /**
- * Serves hits straight from the socket. A chunk that is exactly one plain GET or HEAD for a page in memory, one event of a popup stage, or one
- * request that the cache passes to the shop, is answered here. The first chunk that is anything else gives the connection to Node's own server, with all further chunks but those
- * that are a hit again, or are passed, and come when Node's parser is between two requests. The accepted requests are a strict subset of what Node's parser
+ * Serves hits straight from the socket, and other plain requests too: a chunk that is exactly one plain GET or HEAD, one event of a popup stage, or
+ * one request that the cache passes to the shop. The first chunk that is anything else gives the connection to Node's own server, with all further
+ * chunks but those that are plain again and come when Node's parser is between two requests. The accepted requests are a strict subset of what Node's parser
  * accepts (test/http/front/plain-requests.test.ts compares the two), so nothing can be smuggled between them. Purges by methods that Node
  * does not know are answered here too, by a grammar of their own.
  */

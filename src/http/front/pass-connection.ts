@@ -23,9 +23,10 @@ interface Passing {
 }
 
 /**
- * Answers requests straight from the socket that the cache will not: those of the shop are passed to it
- * (docs/decisions/0079-pass-through-from-the-socket.md), the daemon's endpoints answer GET and HEAD (docs/decisions/0085-api-from-the-socket.md).
- * The request must be the whole of a chunk, or of two where the first one ends in the body. Everything else goes to Node's server.
+ * Answers requests on the socket that are no hits. Those that the cache must not answer are passed to the shop
+ * (docs/decisions/0079-pass-through-from-the-socket.md); a GET or HEAD is answered by the endpoint of the daemon that it names, or by the cache
+ * (docs/decisions/0085-answers-on-the-socket.md). The request must be the whole of a chunk, or of two where the first one ends in the body.
+ * Everything else goes to Node's server.
  */
 export class PassReader implements PassConnection {
   readonly socket: Socket
