@@ -15,6 +15,10 @@ export default class Init extends BaseCommand {
   static override flags = {
     url: Flags.string({ summary: 'Public URL of the shop.', helpValue: '<url>', dependsOn: ['origin'] }),
     origin: Flags.string({ summary: 'URL of the shop behind the cache.', helpValue: '<url>', dependsOn: ['url'] }),
+    shop: Flags.option({
+      options: ['plain', 'shopware'] as const,
+      summary: 'Kind of shop, whose defaults apply; default: found out from its answers.',
+    })(),
     force: Flags.boolean({ summary: 'Overwrite an existing file.' }),
   }
 
@@ -25,8 +29,14 @@ export default class Init extends BaseCommand {
   async run() {
     const { flags } = await this.parse(Init)
     const { url, origin, force } = flags
-    return this.perform(initProject, { url, origin, force }, (value, output) => {
+    const shop =
+      flags.shop ??
+      (origin === undefined && this.mayAsk
+        ? await this.choose('Which kind of shop is it?', ['plain', 'shopware'], false)
+        : undefined)
+    return this.perform(initProject, { url, origin, shop, force }, (value, output) => {
       output.line(`Wrote ${value.file}.`)
+      if (value.shopNote !== null) output.line(value.shopNote)
       if (value.portNote !== null) output.line(value.portNote)
       output.line(value.next)
     })

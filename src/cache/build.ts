@@ -3,15 +3,16 @@ import { LedgerFile } from '../pages/ledger-file.ts'
 import { MemoryTier } from '../pages/memory-tier.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { defaultTypeRules, typeResolver, type TypeRule } from '../pages/type.ts'
+import type { BrowserCaching } from './browser.ts'
 import type { BypassRules } from './bypass.ts'
 import { toChannel, type ChannelOptions } from './channel.ts'
 import { Channels } from './channels.ts'
 import { Confirmations } from './confirmations.ts'
-import type { VariantRules } from './key.ts'
+import { toVariantRules, type VariantSettings } from './key.ts'
 import { OriginClient, type OriginTimeouts } from './origin.ts'
 import type { SlotLimits } from './origin/slots.ts'
 import { StorefrontCache } from './storefront-cache.ts'
-import { marketingParameters } from './target.ts'
+import { marketingParameters, shopwareParameters } from './ignored-parameters.ts'
 import type { UnsafeMode } from './unsafe.ts'
 
 /** Settings of the storefront cache: sizes in bytes, times in milliseconds. */
@@ -30,10 +31,18 @@ export interface CacheSettings {
   maxPageSize: number
   defaultTtl: number
   types: readonly TypeRule[]
-  variants: VariantRules
+  variants: VariantSettings
   /** The file of confirmed variants; null keeps them in memory. */
   confirmedFile?: string | null
   bypass: BypassRules
+  /** Paths answered with 204 for visitors without a session of Shopware. */
+  emptyPaths?: readonly string[]
+  /** Path prefixes below which cookies have no meaning. */
+  assets?: readonly string[]
+  browser?: BrowserCaching
+  /** How long a page may be served stale. */
+  grace?: number
+  /** Parameters in addition to the common ones; `shopware` stands for the list of its own. */
   ignoreQuery: readonly string[]
   /** What a successful unsafe request invalidates; default `rfc`. */
   invalidateOnUnsafe?: UnsafeMode
@@ -56,16 +65,25 @@ export async function buildCache(
   store.onRenewed((keys) => memory.dropKeys(keys))
   const ledger = new LedgerFile(settings.confirmedFile ?? null, settings.now)
   const origin = new OriginClient(settings.timeouts, settings.limits)
+  const variants = toVariantRules(settings.variants)
   const cache = new StorefrontCache({
     ...settings,
     invalidateOnUnsafe: settings.invalidateOnUnsafe ?? 'rfc',
+    emptyPaths: settings.emptyPaths ?? [],
+    assets: settings.assets ?? [],
+    browser: settings.browser ?? 'pass',
+    grace: (settings.grace ?? 0) / 1000,
+    variants,
     channels: new Channels(settings.channels.map(toChannel), settings.aliases, settings.ownHosts),
     memory,
     origin,
-    confirmations: new Confirmations(settings.variants, ledger, settings.now),
+    confirmations: new Confirmations(variants, ledger, settings.now),
     defaultTtl: settings.defaultTtl / 1000,
     typeOf: typeResolver([...settings.types, ...defaultTypeRules]),
-    ignoreQuery: [...marketingParameters, ...settings.ignoreQuery],
+    ignoreQuery: [
+      ...marketingParameters,
+      ...settings.ignoreQuery.flatMap((name) => (name === 'shopware' ? shopwareParameters : [name])),
+    ],
   })
   const timer = setInterval(() => store.recordHits(memory.takeHits()), hitInterval)
   timer.unref()

@@ -1,6 +1,7 @@
 import { trimEndingSlashes } from '../lib/url.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { fieldValue, listElements } from './fields.ts'
+import { shopwareVariants, type VariantRules } from './key.ts'
 import { lenientPath } from './target.ts'
 
 export interface BypassRules {
@@ -8,6 +9,14 @@ export interface BypassRules {
   cookies: readonly string[]
   /** Path prefixes, relative to the channel's URL. */
   paths: readonly string[]
+}
+
+/**
+ * The bypass cookies, with Shopware's variant cookies if they are not part of the key: the shop answers their visitors differently, and
+ * says so in no field of the response.
+ */
+export function bypassCookiesFor({ names }: VariantRules, { cookies }: Pick<BypassRules, 'cookies'>): string[] {
+  return [...cookies, ...Object.values(shopwareVariants).filter((name) => !names.has(name))]
 }
 
 /** Shopware sets the variant cookie to this value for visitors whose responses must not be cached. */
@@ -20,6 +29,32 @@ export function pathBypass(paths: readonly string[]): (path: string) => boolean 
     const lenient = lenientPath(path)
     return prefixes.some((prefix) => lenient === prefix || lenient.startsWith(`${prefix}/`))
   }
+}
+
+/** Matches paths (relative to their channel) below any of the prefixes, in every reading of a server. */
+export function pathsBelow(prefixes: readonly string[]): (path: string) => boolean {
+  const folders = prefixes.map((prefix) => `${trimEndingSlashes(prefix)}/`)
+  return (path) =>
+    folders.some((folder) => path.startsWith(folder)) &&
+    folders.some((folder) => lenientPath(path).startsWith(folder.toLowerCase()))
+}
+
+/** Matches exactly these paths, relative to their channel. */
+export function onlyPaths(paths: readonly string[]): (path: string) => boolean {
+  const known = new Set(paths)
+  return (path) => known.has(path)
+}
+
+/**
+ * Whether a visitor has neither a session of Shopware that the shop tells apart from others, nor a filled cart: for them, the pages in
+ * `cache.emptyPaths` have nothing to say.
+ */
+export function isEmptyFor(cookies: ReadonlyMap<string, string>, bypassCookies: readonly string[]): boolean {
+  return (
+    (cookies.get('sw-cache-hash') ?? '') === '' &&
+    !(cookies.get('sw-states') ?? '').toLowerCase().includes('cart-filled') &&
+    cookieBypass(cookies, { cookies: bypassCookies }) === null
+  )
 }
 
 /** The name of the cookie that makes this visitor bypass the cache; null when there is none. */

@@ -2,7 +2,7 @@ import { cacheName } from './forward.ts'
 
 /** How the cache handled a request (RFC 9211 §2). */
 export type CacheStatus =
-  | { kind: 'hit'; ttl: number; detail?: string }
+  | { kind: 'hit'; ttl?: number; detail?: string }
   | {
       kind: 'forward'
       why: 'bypass' | 'method' | 'uri-miss' | 'vary-miss' | 'miss' | 'stale' | 'partial'
@@ -15,8 +15,10 @@ export type CacheStatus =
 /** Formats the value of the Cache-Status field. */
 export function formatCacheStatus(status: CacheStatus): string {
   const parts = [cacheName]
-  if (status.kind === 'hit') parts.push('hit', `ttl=${Math.floor(status.ttl)}`)
-  else {
+  if (status.kind === 'hit') {
+    parts.push('hit')
+    if (status.ttl !== undefined) parts.push(`ttl=${Math.floor(status.ttl)}`)
+  } else {
     parts.push(`fwd=${status.why}`)
     if (status.status !== undefined) parts.push(`fwd-status=${status.status}`)
     if (status.stored) parts.push('stored')

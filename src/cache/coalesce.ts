@@ -52,9 +52,10 @@ const longestKey = 1024
 export class Uncacheable {
   readonly #entries = new LRUCache<string, { until: number; reason: string }>({ max: mostRemembered })
 
-  add(key: string, reason: string, now: number): void {
+  /** @param forMs how long, in milliseconds */
+  add(key: string, reason: string, now: number, forMs = remembered): void {
     if (key.length > longestKey) return
-    this.#entries.set(key, { until: now + remembered, reason })
+    this.#entries.set(key, { until: now + forMs, reason })
   }
 
   reason(key: string, now: number): string | null {

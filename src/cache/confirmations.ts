@@ -1,7 +1,7 @@
 import type { HeaderPair } from '../pages/page.ts'
 import { decodedForms } from './browser-values.ts'
 import { fieldValue } from './fields.ts'
-import type { VariantRules } from './key.ts'
+import { variantsOf, type VariantRules } from './key.ts'
 import { digest, type Ledger } from './ledger.ts'
 import { cookieChanges } from './set-cookie.ts'
 
@@ -45,7 +45,7 @@ export class Confirmations {
   /** Whether a visitor's variant cookies are confirmed, and none that the session should have is missing. */
   covers(visitor: Visitor): boolean {
     const tokens = this.#tokens(visitor.cookies)
-    const lacking = this.#names().filter((name) => (visitor.cookies.get(name) ?? '') === '')
+    const lacking = this.#lacking(visitor.cookies)
     if (tokens.length > mostTokens) return false
     if (tokens.some((each) => lacking.some((name) => this.#ledger.has(givenDigest(visitor, name, each))))) return false
     const variant = this.#variantOf(visitor.cookies)
@@ -99,7 +99,7 @@ export class Confirmations {
   /** The cookie values that may identify a session, decoded as a shop would. */
   #tokens(cookies: ReadonlyMap<string, string>): string[] {
     return [...cookies]
-      .filter(([name]) => !this.#rules.cookies.includes(name) && !incidental.test(name))
+      .filter(([name]) => !this.#rules.names.has(name) && !incidental.test(name))
       .map(([, value]) => decodedForms(value).at(-1)!)
       .filter((value) => token.test(value))
   }
@@ -129,7 +129,7 @@ export class Confirmations {
     const adds = [...changes].every(
       ([name, value]) =>
         incidental.test(name) ||
-        this.#rules.cookies.includes(name) ||
+        this.#rules.names.has(name) ||
         visitor.cookies.get(name) === value ||
         (value !== null && !visitor.cookies.has(name)),
     )
@@ -138,7 +138,7 @@ export class Confirmations {
 
   /** The visitor's other cookies, sorted, without variant cookies and incidental ones; empty if there are none. */
   ownCookies(cookies: ReadonlyMap<string, string>): string {
-    const own = [...cookies].filter(([name]) => !this.#rules.cookies.includes(name) && !incidental.test(name))
+    const own = [...cookies].filter(([name]) => !this.#rules.names.has(name) && !incidental.test(name))
     return own
       .map(([name, value]) => `${name}=${value}`)
       .toSorted()
@@ -147,15 +147,22 @@ export class Confirmations {
 
   /** Names of the variant cookies that need a confirmation. */
   #names(): string[] {
-    const { cookies, freeCookies = [] } = this.#rules
-    return cookies.filter((name) => !freeCookies.includes(name))
+    const { names, freeCookies } = this.#rules
+    return [...names].filter((name) => !freeCookies.includes(name))
   }
 
-  /** The variant cookies of a request that need a confirmation. */
-  #given(cookies: ReadonlyMap<string, string>): [name: string, value: string][] {
-    return this.#names()
-      .map((name): [string, string] => [name, cookies.get(name) ?? ''])
-      .filter(([, value]) => value !== '')
+  /** The variant cookies of a request's key that need a confirmation. */
+  #given(cookies: ReadonlyMap<string, string>): (readonly [name: string, value: string])[] {
+    return variantsOf(this.#rules, cookies).filter(([name]) => !this.#rules.freeCookies.includes(name))
+  }
+
+  /** The cookies that would change the key if the request had them, and that need a confirmation. */
+  #lacking(cookies: ReadonlyMap<string, string>): string[] {
+    const { freeCookies } = this.#rules
+    return this.#rules.cookies.flatMap((group) => {
+      const chosen = group.findIndex((name) => (cookies.get(name) ?? '') !== '')
+      return (chosen < 0 ? group : group.slice(0, chosen)).filter((name) => !freeCookies.includes(name))
+    })
   }
 
   #variantOf(cookies: ReadonlyMap<string, string>): string {

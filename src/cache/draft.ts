@@ -4,13 +4,11 @@ import { excludedStates } from './bypass.ts'
 import { directivesOf } from './cache-control.ts'
 import { hasField, withoutFields } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
-import { dateOf, lifetimesOf, type Received } from './freshness.ts'
+import { dateOf, lifetimesOf, type LifetimeRules, type Received } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
 import { secondaryKey, varyNames } from './vary.ts'
 
-export interface DraftOptions {
-  /** In seconds. */
-  defaultTtl: number
+export interface DraftOptions extends LifetimeRules {
   typeOf(page: { headers: readonly HeaderPair[]; tags: readonly string[]; target: string }): PageType
 }
 
@@ -47,7 +45,7 @@ export function toDraft(lookup: Lookup, response: Received, content: Content, op
     headers,
     vary: secondaryKey(names === '*' ? [] : names, lookup),
     states: excludedStates(response.headers),
-    ...lifetimesOf(response, options.defaultTtl),
+    ...lifetimesOf(response, options),
     ...content,
   }
 }
@@ -68,7 +66,7 @@ export function freshenedDraft(page: Page, lookup: Lookup, response: Received, o
   }
   const tags = tagsOf(response.headers)
   const age = response.headers.filter(([name]) => name.toLowerCase() === 'age')
-  const lifetimes = lifetimesOf({ ...response, status: page.status, headers: [...headers, ...age] }, options.defaultTtl)
+  const lifetimes = lifetimesOf({ ...response, status: page.status, headers: [...headers, ...age] }, options)
   const names = varyNames(headers)
   return {
     ...page,

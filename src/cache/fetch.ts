@@ -93,7 +93,7 @@ export class Fetcher {
    */
   async fetch(lookup: Lookup, stale: HeldPage | null, fence: Fence, warming?: Warming): Promise<Fetched> {
     const { origin, now } = this.#options
-    const { headers, sent } = storableHeaders(lookup.visit, lookup.channel)
+    const { headers, sent } = storableHeaders(lookup.visit, lookup.channel, lookup.cookies)
     // A HEAD can validate a page that we hold; a HEAD of anything else is passed through.
     const head = lookup.visit.method === 'HEAD' && stale !== null
     const extra = head ? [] : stale === null ? rangeOf(lookup) : validatorsOf(stale.page)
@@ -137,6 +137,7 @@ export class Fetcher {
   /** The lookup with the shared key when the response confirms the visitor's variant. */
   #confirmed(lookup: Lookup, { headers }: OriginResponse): Lookup {
     const { confirmations } = this.#options
+    if (lookup.isAsset) return lookup
     confirmations.learn(lookup.visitor, headers)
     return confirmations.confirmedBy(lookup.visitor, headers) ? { ...lookup, key: lookup.sharedKey } : lookup
   }

@@ -7,6 +7,7 @@ import type { Received } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
 import type { OriginResponse } from './origin.ts'
 import { reflectedField } from './reflection.ts'
+import { withoutSetCookie } from './set-cookie.ts'
 import type { HeldPage } from './view.ts'
 
 /** The result of a request to the origin. */
@@ -28,6 +29,13 @@ export type Fetched =
     }
 
 export const emptyBody = Buffer.alloc(0)
+
+/** What the visitor of an asset gets: no cookie of the session that the shop may have begun for a request without cookies. */
+export function withoutCookies(fetched: Fetched): Fetched {
+  return fetched.kind === 'stream'
+    ? { ...fetched, headers: withoutSetCookie(fetched.headers) }
+    : { ...fetched, live: withoutSetCookie(fetched.live) }
+}
 
 /** Why a storable page was not stored. */
 const notTaken = {

@@ -1,6 +1,6 @@
 import type { HeaderPair } from '../pages/page.ts'
 import type { Channel } from './channel.ts'
-import { connectionFields, cookieHeader, fieldValue, hasField, parseCookies, withoutFields } from './fields.ts'
+import { connectionFields, cookieHeader, fieldValue, hasField, withoutFields } from './fields.ts'
 import type { VisitHead } from './visit.ts'
 
 /** The name of this cache in Via and Cache-Status. */
@@ -90,7 +90,7 @@ export function isWithheld(name: string): boolean {
 /**
  * Request fields for a request that is passed through: all but hop-by-hop fields and those that impersonate a proxy.
  */
-export function passHeaders(visit: VisitHead): HeaderPair[] {
+export function passHeaders(visit: VisitHead, isAsset = false): HeaderPair[] {
   const dropped = connectionFields(visit.headers)
   dropped.add('expect')
   dropped.add('host')
@@ -104,7 +104,7 @@ export function passHeaders(visit: VisitHead): HeaderPair[] {
       !(name.includes('_') && dropped.has(asRead(name))) &&
       !impersonatesProxy(asRead(name)),
   )
-  const cookie = cookieHeader(visit.headers)
+  const cookie = isAsset ? null : cookieHeader(visit.headers)
   return [
     ...kept,
     ...(cookie === null ? [] : ([['cookie', cookie]] satisfies HeaderPair[])),
@@ -112,14 +112,20 @@ export function passHeaders(visit: VisitHead): HeaderPair[] {
   ]
 }
 
-/** Request fields for a request whose response may be stored. `sent` are those that came from the visitor. */
-export function storableHeaders(visit: VisitHead, channel: Channel): { headers: HeaderPair[]; sent: HeaderPair[] } {
+/**
+ * Request fields for a request whose response may be stored. `sent` are those that came from the visitor.
+ *
+ * @param cookies as the cache key parsed them, so that the shop cannot parse them differently
+ */
+export function storableHeaders(
+  visit: VisitHead,
+  channel: Channel,
+  cookies: ReadonlyMap<string, string>,
+): { headers: HeaderPair[]; sent: HeaderPair[] } {
   const dropped = connectionFields(visit.headers)
   dropped.add('host')
   dropped.add('cookie')
   const sent = withoutFields(visit.headers, dropped).filter(([name]) => !isWithheld(name))
-  const cookies = parseCookies(cookieHeader(visit.headers))
-  // Rewritten as the cache key parsed them, so that the shop cannot parse them differently.
   if (cookies.size > 0) sent.push(['cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')])
   return { headers: [...sent, ...ownHeaders(visit, channel)], sent }
 }

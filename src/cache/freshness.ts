@@ -35,11 +35,16 @@ const longestHeuristic = 86_400
 /** How long a stale page is kept when it can be validated or served while the origin is unreachable, in seconds. */
 const usefulWhenStale = 7 * 86_400
 
-/**
- * Computes the freshness values of a response. `defaultTtl`: lifetime in seconds when the response specifies none; 0
- * leaves it to the heuristic.
- */
-export function lifetimesOf(response: Received, defaultTtl: number): Lifetimes {
+/** In seconds. */
+export interface LifetimeRules {
+  /** Lifetime when the response specifies none; 0 leaves it to the heuristic. */
+  defaultTtl: number
+  /** How long a stale page may be served although the response does not say so. */
+  grace: number
+}
+
+/** Computes the freshness values of a response. */
+export function lifetimesOf(response: Received, { defaultTtl, grace }: LifetimeRules): Lifetimes {
   const directives = directivesOf(response.headers)
   const initialAge = correctedAge(response)
   const lifetime = freshnessLifetime(response, directives, defaultTtl)
@@ -49,8 +54,10 @@ export function lifetimesOf(response: Received, defaultTtl: number): Lifetimes {
   const staleAllowed = !mustValidate && directives.sMaxage === null
   const staleAt = response.receivedAt + (lifetime - initialAge) * 1000
   const validator = hasField(response.headers, 'etag') || hasField(response.headers, 'last-modified')
-  const staleWhileRevalidate = mustValidate ? 0 : directives.staleWhileRevalidate
-  const staleIfError = mustValidate ? 0 : directives.staleIfError
+  // A response without a lifetime is not meant to be reused, and an error must not outlive its own.
+  const granted = lifetime > 0 && response.status < 500 ? grace : 0
+  const staleWhileRevalidate = mustValidate ? 0 : Math.max(directives.staleWhileRevalidate, granted)
+  const staleIfError = mustValidate ? 0 : Math.max(directives.staleIfError, granted)
   const kept = Math.max(staleWhileRevalidate, staleIfError, validator || staleAllowed ? usefulWhenStale : 0)
   return {
     cachedAt: response.receivedAt,

@@ -1,6 +1,7 @@
 import type { MemoryEntry } from '../pages/memory-tier.ts'
 import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
 import { pieceSize } from '../pages/piece-digests.ts'
+import { hidden } from './browser.ts'
 import type { CacheStatus } from './cache-status.ts'
 import { formOf, type Presentation } from './form.ts'
 import { ageAt } from './freshness.ts'
@@ -15,7 +16,8 @@ export interface View {
   headers: HeaderPair[]
   /** Null: an answer without a body. */
   body: Buffer | null
-  entry: MemoryEntry
+  /** Null: it is no page. */
+  entry: MemoryEntry | null
   /** A slot for the rendered response bytes, kept as long as the view is valid. */
   bytes: Buffer | null
 }
@@ -30,14 +32,16 @@ export class HotViews {
   readonly #views = new WeakMap<MemoryEntry, Views>()
 
   /** The view of a fresh page; null when what is to be sent is not in memory. */
-  find(entry: MemoryEntry, request: Presentation, now: number): View | null {
+  find(entry: MemoryEntry, request: Presentation, now: number, isHidden: boolean): View | null {
     const { page } = entry
     // A body that its status forbids.
     if (bodiless.has(page.status)) return null
     const form = formOf(page, request, now)
-    if (form.kind === 'range') return cut(entry, form.range, now)
+    const shown = (view: View | null) =>
+      view === null || !isHidden ? view : { ...view, headers: hidden(view.headers) }
+    if (form.kind === 'range') return shown(cut(entry, form.range, now))
     if (form.kind === 'unsatisfiable')
-      return { ...unsatisfiable(page.originalSize, now, hit(page, now)), ...rest(entry) }
+      return shown({ ...unsatisfiable(page.originalSize, now, hit(page, now)), ...rest(entry) })
     const encoding = encodingFor(page, request.acceptEncoding)
     if (form.kind === 'whole' && bodyIn(entry, encoding) === null) return null
     // The length is unknown until the body is encoded.
@@ -46,7 +50,7 @@ export class HotViews {
     let views = this.#views.get(entry)
     if (views === undefined || views.second !== second)
       this.#views.set(entry, (views = { second, whole: {}, head: {}, 'not-modified': {} }))
-    return (views[form.kind][encoding] ??= build(entry, form.kind, encoding, now))
+    return (views[form.kind][encoding] ??= shown(build(entry, form.kind, encoding, now))!)
   }
 }
 

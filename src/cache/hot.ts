@@ -2,12 +2,13 @@ import type { Clock } from '../lib/clock.ts'
 import type { MemoryEntry, MemoryTier } from '../pages/memory-tier.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
-import { clientStates, cookieBypass } from './bypass.ts'
+import { clientStates, cookieBypass, isEmptyFor } from './bypass.ts'
+import { emptyAnswer } from './empty.ts'
 import { parseCookies } from './fields.ts'
 import type { Presentation } from './form.ts'
 import { HotViews, type View } from './hot-views.ts'
 import { canonicalUrl, primaryKey } from './key.ts'
-import type { ClassifyOptions } from './lookup.ts'
+import { pathBelow, type ClassifyOptions } from './lookup.ts'
 import { selects, type SelectingFields } from './vary.ts'
 
 /**
@@ -32,6 +33,9 @@ interface KeyedUrl {
   url: string
   /** The primary key of a request without variants. */
   key: string
+  isEmpty: boolean
+  isAsset: boolean
+  isHidden: boolean
 }
 
 /**
@@ -64,7 +68,7 @@ export class HotPath {
     this.#tellingCookies = [
       'sw-states',
       'sw-cache-hash',
-      ...options.variants.cookies,
+      ...options.variants.names,
       ...options.bypassCookies.map((name) => name.replace(/\*$/, '')),
     ]
   }
@@ -73,6 +77,7 @@ export class HotPath {
   find(request: HotRequest): View | null {
     const keyed = this.#keyedUrl(request)
     if (keyed === null) return null
+    if (keyed.isEmpty) return this.#empty(request)
     const key = this.#key(keyed, request)
     if (key === null) return null
     this.#poll()
@@ -87,7 +92,7 @@ export class HotPath {
       if (found === null || entry.page.cachedAt > found.page.cachedAt) found = entry
     }
     if (found === null || now >= found.page.staleAt || found.page.noCache) return null
-    return this.#views.find(found, request, now)
+    return this.#views.find(found, request, now, keyed.isHidden)
   }
 
   /** Loads the page that a request selects from the disk into memory; null where that takes time, or nothing is fresh. */
@@ -103,7 +108,19 @@ export class HotPath {
 
   /** Counts a hit and the time it took, in milliseconds. */
   count(view: View, ms: number): void {
-    this.#memory.countHit(view.entry, ms, this.#now())
+    if (view.entry !== null) this.#memory.countHit(view.entry, ms, this.#now())
+  }
+
+  /** The answer to a path of `cache.emptyPaths`; null for visitors that the shop has to answer. */
+  #empty({ cookie }: HotRequest): View | null {
+    const { bypassCookies } = this.#options
+    const isEmpty = !this.#identifies(cookie) || isEmptyFor(parseCookies(cookie), bypassCookies)
+    return isEmpty ? { ...emptyAnswer(this.#now()), entry: null, bytes: null } : null
+  }
+
+  /** Whether any cookie may decide about the answer. */
+  #identifies(cookie: string | null): boolean {
+    return cookie !== null && this.#tellingCookies.some((name) => cookie.includes(name))
   }
 
   /**
@@ -136,20 +153,25 @@ export class HotPath {
     const target = this.#options.canonical(request.target)
     const { channels } = this.#options
     const channel = channels.find(request.scheme, request.host, target.path)
-    if (
-      channel === null ||
-      channels.ownPath(request.scheme, request.host, target.path) !== null ||
-      this.#options.bypassPath(target.path.slice(channel.path.length) || '/')
-    )
-      return null
+    if (channel === null || channels.ownPath(request.scheme, request.host, target.path) !== null) return null
+    const path = pathBelow(channel, target)
+    const isEmpty = target.query === '' && this.#options.emptyPath(path)
+    if (!isEmpty && this.#options.bypassPath(path)) return null
     const url = canonicalUrl(channel, target)
-    return { channelId: channel.id, url, key: `${channel.id} ${url}` }
+    return {
+      channelId: channel.id,
+      url,
+      key: `${channel.id} ${url}`,
+      isEmpty,
+      isAsset: this.#options.assetPath(path),
+      isHidden: this.#options.hiddenPath(path),
+    }
   }
 
   #key(keyed: KeyedUrl, request: HotRequest): string | null {
     const { variants } = this.#options
-    const cookie = request.cookie
-    const identifying = cookie !== null && this.#tellingCookies.some((name) => cookie.includes(name))
+    const cookie = keyed.isAsset ? null : request.cookie
+    const identifying = this.#identifies(cookie)
     if (!identifying && !request.script && variants.headers.length === 0) return keyed.key
     const cookies = parseCookies(identifying ? cookie : null)
     if (cookieBypass(cookies, { cookies: this.#options.bypassCookies }) !== null || clientStates(cookies).length > 0)

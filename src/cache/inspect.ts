@@ -4,7 +4,9 @@ import { unconfirmedMark } from '../pages/page-row.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { classifyUrl } from './classify-url.ts'
 import { usability } from './freshness.ts'
+import type { VariantRules } from './key.ts'
 import { lifetimeAdvice } from './lifetime-advice.ts'
+import type { Lookup } from './lookup.ts'
 import { OriginError } from './origin.ts'
 import type { StorefrontCache } from './storefront-cache.ts'
 
@@ -40,18 +42,13 @@ export async function inspectUrl(
       pages: [],
     }
   }
-  const { channel, url: canonical } = classified.kind === 'pass' ? classified : classified.lookup
+  const { channel, url: canonical } = classified.kind === 'lookup' ? classified.lookup : classified
   const explanation = [`Sales channel ${channel.name} (${channel.url}), origin ${channel.origin}.`]
   if (canonical !== url)
     explanation.push(`Its canonical form is ${canonical}: parameters sorted, marketing parameters removed.`)
-  if (classified.kind === 'pass')
-    return {
-      url: canonical,
-      cached: false,
-      reason: `It always goes to the shop: ${classified.reason}.`,
-      explanation,
-      pages: [],
-    }
+  if (classified.kind !== 'lookup')
+    return { url: canonical, cached: false, reason: whyNever(classified), explanation, pages: [] }
+  explanation.push(whatSelects(classified.lookup, cache.classifying.variants))
   const pages = store.findByUrl(canonical)
   if (pages.length === 0)
     return { url: canonical, cached: false, ...(await whyMissing(cache, classified.lookup, explanation)), pages }
@@ -60,6 +57,23 @@ export async function inspectUrl(
     ...pages.map((page) => describe(page, now)),
   )
   return { url: canonical, cached: true, reason: whatNext(pages, now), explanation, pages }
+}
+
+function whyNever(classified: { kind: 'pass'; reason: string } | { kind: 'empty' }): string {
+  return classified.kind === 'pass'
+    ? `It always goes to the shop: ${classified.reason}.`
+    : 'Visitors without sw-cache-hash and without a filled cart get an empty response (204) from the cache; all others go to the shop (cache.emptyPaths).'
+}
+
+/** Which cookies and headers choose among the variants of the page. */
+function whatSelects({ isAsset }: Lookup, { cookies, headers }: VariantRules): string {
+  if (isAsset)
+    return 'It is an asset: visitors with any cookies share one page, and the shop gets none of them (cache.assets).'
+  const names = [
+    ...cookies.map((group) => `cookie ${group.join(' or else ')}`),
+    ...headers.map((name) => `header ${name}`),
+  ]
+  return names.length === 0 ? 'No cookie or header selects a variant of it.' : `Variants by ${names.join(', ')}.`
 }
 
 /** Explains a URL that no configured channel has; another configuration may have stored pages of it. */

@@ -3,12 +3,60 @@ import type { Channel } from './channel.ts'
 import { digest } from './ledger.ts'
 import type { Target } from './target.ts'
 
-export interface VariantRules {
+/** The cookies and headers that select a variant, as configured. */
+export interface VariantSettings {
+  /** Names; `a | b` is the first of the two that the visitor has. */
   cookies: readonly string[]
   headers: readonly string[]
   /** Variant cookies that visitors may choose freely: the page depends on the value alone, not on a session. */
   freeCookies?: readonly string[]
 }
+
+export interface VariantRules {
+  /** The alternatives of each variant cookie: the first that a visitor has is part of the key. */
+  cookies: readonly (readonly string[])[]
+  /** All of these cookies. */
+  names: ReadonlySet<string>
+  /** In lower case. */
+  headers: readonly string[]
+  freeCookies: readonly string[]
+}
+
+export function toVariantRules({ cookies, headers, freeCookies = [] }: VariantSettings): VariantRules {
+  const groups = cookies.map((group) => group.split('|').map((name) => name.trim()))
+  return {
+    cookies: groups,
+    names: new Set(groups.flat()),
+    headers: headers.map((name) => name.toLowerCase()),
+    freeCookies,
+  }
+}
+
+/** The variant cookies of a request that are part of its key, in the order of the rules. */
+export function variantsOf(
+  rules: VariantRules,
+  cookies: ReadonlyMap<string, string>,
+): readonly (readonly [name: string, value: string])[] {
+  const chosen: [string, string][] = []
+  for (const group of rules.cookies) {
+    for (const name of group) {
+      const value = cookies.get(name)
+      if (value === undefined || value === '') continue
+      chosen.push([name, value])
+      break
+    }
+  }
+  return chosen
+}
+
+/** The cookies that the shop gets with a request whose response may be stored: without alternatives that another one replaced in the key. */
+export function cookiesForShop(rules: VariantRules, cookies: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const chosen = new Set(variantsOf(rules, cookies).map(([name]) => name))
+  return new Map([...cookies].filter(([name, value]) => chosen.has(name) || value === '' || !rules.names.has(name)))
+}
+
+/** Shopware's cookies that select a variant. */
+export const shopwareVariants = { hash: 'sw-cache-hash', currency: 'sw-currency' } as const
 
 /** No shop issues longer variant values. Requests with a longer one bypass the cache. */
 const longestVariant = 256
@@ -30,20 +78,17 @@ export function primaryKey(
   field: (name: string) => string | null,
 ): string | null {
   let key = `${channel.id} ${url}`
-  for (const name of rules.cookies) {
-    const value = cookies.get(name)
-    if (value === undefined || value === '') continue
+  for (const [name, value] of variantsOf(rules, cookies)) {
     if (value.length > longestVariant) return null
     key += `\ncookie ${name}=${value}`
   }
   for (const name of rules.headers) {
-    const value = field(name.toLowerCase())
+    const value = field(name)
     if (value === null || value === '') continue
     if (value.length > longestVariant) return null
-    key += `\nheader ${name.toLowerCase()}=${value}`
+    key += `\nheader ${name}=${value}`
   }
-  if (isScript(field) && !rules.headers.some((name) => name.toLowerCase() === scriptField))
-    key += `\nheader ${scriptField}=${scriptValue}`
+  if (isScript(field) && !rules.headers.includes(scriptField)) key += `\nheader ${scriptField}=${scriptValue}`
   return key
 }
 
@@ -66,7 +111,7 @@ export function unconfirmedKey(sharedKey: string, ownCookies: string): string {
 }
 
 /** The visitor's cookies outside the key, sorted; null when there are none. */
-export function unkeyedCookies(cookies: ReadonlyMap<string, string>, keyed: readonly string[]): string | null {
-  const rest = [...cookies].filter(([name]) => !keyed.includes(name)).map(([name, value]) => `${name}=${value}`)
+export function unkeyedCookies(cookies: ReadonlyMap<string, string>, keyed: ReadonlySet<string>): string | null {
+  const rest = [...cookies].filter(([name]) => !keyed.has(name)).map(([name, value]) => `${name}=${value}`)
   return rest.length === 0 ? null : rest.toSorted().join('; ')
 }

@@ -28,7 +28,9 @@ export function lacksLifetime(
   const { noStore, noCache, private: isPrivate, maxAge, sMaxage, targeted } = directivesOf(headers)
   if (noStore || noCache || isPrivate || maxAge !== null || sMaxage !== null) return false
   if ((!targeted && hasField(headers, 'expires')) || hasField(headers, 'set-cookie')) return false
-  return lifetimesOf({ status, headers, requestedAt: now, receivedAt: now }, defaultTtl).lifetime < tooShort
+  return (
+    lifetimesOf({ status, headers, requestedAt: now, receivedAt: now }, { defaultTtl, grace: 0 }).lifetime < tooShort
+  )
 }
 
 interface LifetimeOptions {

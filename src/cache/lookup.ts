@@ -1,16 +1,18 @@
 import type { HeaderPair } from '../pages/page.ts'
-import { clientStates, cookieBypass } from './bypass.ts'
+import { clientStates, cookieBypass, isEmptyFor } from './bypass.ts'
 import type { Channel } from './channel.ts'
 import type { Channels } from './channels.ts'
 import { requestDirectives } from './cache-control.ts'
 import type { Confirmations, Visitor } from './confirmations.ts'
-import { cookieHeader, hasField, parseCookies } from './fields.ts'
+import { cookieHeader, fieldValue, hasField, parseCookies } from './fields.ts'
 import { methodOverrides } from './forward.ts'
 import {
   canonicalUrl,
+  cookiesForShop,
   isScript,
   primaryKey,
   scriptField,
+  shopwareVariants,
   unconfirmedKey,
   unkeyedCookies,
   type VariantRules,
@@ -34,6 +36,12 @@ export interface Lookup extends SelectingFields, RequestTraits {
    */
   sharedKey: string
   visitor: Visitor
+  /** The cookies that the shop gets. */
+  cookies: ReadonlyMap<string, string>
+  /** Below `cache.assets`: no cookies in either direction. */
+  isAsset: boolean
+  /** Whether browsers, and caches in front of the daemon, must not store the response. */
+  isHidden: boolean
   /** The variant cookies by name; empty strings where the request has none. */
   variantCookies: ReadonlyMap<string, string>
   /** False when a stored page must not be served (Authorization), although the response may be stored. */
@@ -45,7 +53,9 @@ export type Classified =
   | { kind: 'unknown-site' }
   /** The daemon's own endpoint, which is never forwarded or cached. `channel`: null when no channel has the site. */
   | { kind: 'own'; channel: Channel | null; target: Target; url: string }
-  | { kind: 'pass'; channel: Channel; target: Target; url: string; reason: string }
+  | { kind: 'pass'; channel: Channel; target: Target; url: string; reason: string; isAsset: boolean }
+  /** Answered with 204 (`cache.emptyPaths`). */
+  | { kind: 'empty'; channel: Channel; target: Target; url: string }
   | { kind: 'lookup'; lookup: Lookup }
 
 export interface ClassifyOptions {
@@ -54,7 +64,11 @@ export interface ClassifyOptions {
   variants: VariantRules
   confirmations: Confirmations
   bypassCookies: readonly string[]
+  /** These take canonical paths relative to the channel's URL. */
   bypassPath(path: string): boolean
+  emptyPath(path: string): boolean
+  assetPath(path: string): boolean
+  hiddenPath(path: string): boolean
 }
 
 /**
@@ -65,11 +79,11 @@ export interface ClassifyOptions {
 export function classify(visit: Visit, options: ClassifyOptions, trusted = false): Classified {
   const found = routeOf(visit, options)
   if (found.kind !== 'cacheable') return found
-  const { channel, target, url, cookies } = found
+  const { channel, target, url, cookies, isAsset } = found
   const field = fieldReader(visit.headers)
   const sharedKey = primaryKey(channel, url, options.variants, cookies, field)
   if (sharedKey === null)
-    return { kind: 'pass', channel, target, url, reason: 'a variant cookie or header is too long' }
+    return { kind: 'pass', channel, target, url, isAsset, reason: 'a variant cookie or header is too long' }
   const directives = requestDirectives(visit.headers)
   const visitor = { channelId: channel.id, cookies }
   const confirmed = trusted || options.confirmations.covers(visitor)
@@ -83,15 +97,19 @@ export function classify(visit: Visit, options: ClassifyOptions, trusted = false
       key: confirmed ? sharedKey : unconfirmedKey(sharedKey, options.confirmations.ownCookies(cookies)),
       sharedKey,
       visitor,
+      cookies: cookiesForShop(options.variants, cookies),
+      isAsset,
+      isHidden: options.hiddenPath(pathBelow(channel, target)),
       field,
       headers: visit.headers,
       keyedFields: [
-        ...options.variants.headers.map((name) => name.toLowerCase()),
+        ...options.variants.headers,
+        ...(cookies.has(shopwareVariants.hash) ? [shopwareVariants.hash] : []),
         ...(isScript(field) ? [scriptField] : []),
       ],
       site: `${channel.scheme}://${channel.host}`,
-      variantCookies: new Map(options.variants.cookies.map((name) => [name, cookies.get(name) ?? ''])),
-      unkeyedCookies: unkeyedCookies(cookies, options.variants.cookies),
+      variantCookies: new Map([...options.variants.names].map((name) => [name, cookies.get(name) ?? ''])),
+      unkeyedCookies: unkeyedCookies(cookies, options.variants.names),
       states: clientStates(cookies),
       odd: visit.body !== null || visit.headers.some(([name]) => methodOverrides.has(name.toLowerCase())),
       mayReuse: !hasField(visit.headers, 'authorization'),
@@ -112,11 +130,39 @@ export function routeOf(
   }
   if (channel === null) return { kind: 'unknown-site' }
   const url = canonicalUrl(channel, target)
-  const cookies = parseCookies(cookieHeader(visit.headers))
-  const reason = passReason(visit, target.path.slice(channel.path.length) || '/', cookies, options)
+  const path = pathBelow(channel, target)
+  const isRead = visit.method === 'GET' || visit.method === 'HEAD'
+  const isAsset = isRead && options.assetPath(path)
+  const cookies = isAsset ? noCookies : cookiesOf(visit.headers)
+  if (isRead && target.query === '' && options.emptyPath(path) && isEmptyRequest(visit, cookies, options))
+    return { kind: 'empty', channel, target, url }
+  const reason = passReason(visit, path, cookies, options)
   return reason === null
-    ? { kind: 'cacheable', channel, target, url, cookies }
-    : { kind: 'pass', channel, target, url, reason }
+    ? { kind: 'cacheable', channel, target, url, cookies, isAsset }
+    : { kind: 'pass', channel, target, url, reason, isAsset }
+}
+
+const noCookies: ReadonlyMap<string, string> = new Map()
+
+/** The path of a target, relative to the URL of its channel. */
+export function pathBelow(channel: Channel, target: Target): string {
+  return target.path.slice(channel.path.length) || '/'
+}
+
+/** A request's cookies. Clients without a cookie jar send Shopware's hash as a field of the cookie's name. */
+function cookiesOf(headers: readonly HeaderPair[]): Map<string, string> {
+  const cookies = parseCookies(cookieHeader(headers))
+  const hash = fieldValue(headers, shopwareVariants.hash)
+  if (hash !== null && hash !== '' && !cookies.get(shopwareVariants.hash)) cookies.set(shopwareVariants.hash, hash)
+  return cookies
+}
+
+function isEmptyRequest(
+  visit: VisitHead,
+  cookies: ReadonlyMap<string, string>,
+  { bypassCookies }: ClassifyOptions,
+): boolean {
+  return isEmptyFor(cookies, bypassCookies) && !hasField(visit.headers, 'authorization') && !hasPrecondition(visit)
 }
 
 /** A request for a page that may be cached. */
@@ -126,6 +172,7 @@ interface Cacheable {
   target: Target
   url: string
   cookies: ReadonlyMap<string, string>
+  isAsset: boolean
 }
 
 function passReason(
@@ -138,9 +185,15 @@ function passReason(
   if (options.bypassPath(path)) return 'a path that is never cached'
   const cookie = cookieBypass(cookies, { cookies: options.bypassCookies })
   if (cookie !== null) return `cookie ${cookie}`
-  return hasField(visit.headers, 'if-match') || hasField(visit.headers, 'if-unmodified-since')
-    ? 'a precondition for the origin'
-    : null
+  const hash = cookies.get(shopwareVariants.hash)
+  const field = fieldValue(visit.headers, shopwareVariants.hash)
+  if (hash && field && (hash !== field || !/^[\w.-]+$/.test(field)))
+    return `a field ${shopwareVariants.hash} that is malformed or differs from the cookie`
+  return hasPrecondition(visit) ? 'a precondition for the origin' : null
+}
+
+function hasPrecondition({ headers }: VisitHead): boolean {
+  return hasField(headers, 'if-match') || hasField(headers, 'if-unmodified-since')
 }
 
 /** Reads request fields by lower-case name, lines combined. Indexed at the first read. */

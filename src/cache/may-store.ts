@@ -21,6 +21,9 @@ export interface RequestTraits {
   odd: boolean
 }
 
+/** Shopware answers one visitor, whose `sw-cache-hash` is out of date; the page itself may be stored. */
+export const dynamicBypass = 'sw-dynamic-cache-bypass'
+
 /** Statuses that the cache understands, for `must-understand` (RFC 9111 §5.2.2.3). */
 const understood = new Set([
   200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 421, 451, 500, 501, 502, 503, 504,
@@ -82,11 +85,11 @@ function reasonInResponse(
   directives: Directives,
   defaultTtl: number,
 ): string | null {
+  if (fieldValue(headers, 'sw-dynamic-cache-bypass') === '1') return dynamicBypass
   if (directives.noStore && !(directives.mustUnderstand && understood.has(status))) return 'Cache-Control: no-store'
   if (directives.mustUnderstand && !understood.has(status)) return `must-understand with unknown status ${status}`
   if (directives.private) return 'Cache-Control: private'
   if (varyNames(headers) === '*') return 'Vary: *'
-  if (fieldValue(headers, 'sw-dynamic-cache-bypass') === '1') return 'sw-dynamic-cache-bypass'
   if (/^text\/event-stream/i.test(fieldValue(headers, 'content-type') ?? '')) return 'an event stream'
   const shared = directives.public || directives.sMaxage !== null
   if ((hasField(headers, 'set-cookie') || hasField(headers, 'set-cookie2')) && !shared)

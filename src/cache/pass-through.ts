@@ -5,6 +5,7 @@ import type { Confirmations } from './confirmations.ts'
 import { cookieHeader, parseCookies } from './fields.ts'
 import { routeOf, type ClassifyOptions } from './lookup.ts'
 import { isLoop, passHeaders, tagsOf, visibleHeaders, withAuthorization } from './forward.ts'
+import { withoutSetCookie } from './set-cookie.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import type { OriginClient, OriginError } from './origin.ts'
 import type { Exchange, ExchangeRequest, ResponseHead, ResponseSink } from './origin/exchange.ts'
@@ -18,6 +19,8 @@ export interface Route {
   url: string
   /** Why the request bypasses the cache, in words. */
   reason: string
+  /** Below `cache.assets`: no cookies in either direction. */
+  isAsset: boolean
 }
 
 /** A visitor's request that is passed through without streams. */
@@ -81,9 +84,9 @@ export class PassThrough {
   }
 
   /** Null when the response changes no page. */
-  #learn(visit: VisitHead, { channel, url }: Route, response: Pick<ResponseHead, 'status' | 'headers'>) {
+  #learn(visit: VisitHead, { channel, url, isAsset }: Route, response: Pick<ResponseHead, 'status' | 'headers'>) {
     const visitor = { channelId: channel.id, cookies: parseCookies(cookieHeader(visit.headers)) }
-    this.#confirmations.learn(visitor, response.headers)
+    if (!isAsset) this.#confirmations.learn(visitor, response.headers)
     return this.#unsafe.after(visit.method, url, response)
   }
 }
@@ -155,21 +158,22 @@ function isBodiless({ method }: VisitHead): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-function toRequest(visit: VisitHead, { channel }: Route): Omit<ExchangeRequest, 'body'> {
+function toRequest(visit: VisitHead, { channel, isAsset }: Route): Omit<ExchangeRequest, 'body'> {
   return {
     origin: channel.origin,
     method: visit.method,
     target: visit.target,
-    headers: withAuthorization(passHeaders(visit), channel),
+    headers: withAuthorization(passHeaders(visit, isAsset), channel),
   }
 }
 
 function toVisible(
   { method }: VisitHead,
-  { reason }: Route,
+  { reason, isAsset }: Route,
   { status, headers }: Pick<ResponseHead, 'status' | 'headers'>,
 ) {
   const why = method === 'GET' ? 'bypass' : 'method'
   const outcome = formatCacheStatus({ kind: 'forward', why, status, detail: reason })
-  return [...visibleHeaders(headers), ['Cache-Status', outcome]] satisfies HeaderPair[]
+  const visible = isAsset ? withoutSetCookie(visibleHeaders(headers)) : visibleHeaders(headers)
+  return [...visible, ['Cache-Status', outcome]] satisfies HeaderPair[]
 }

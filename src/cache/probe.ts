@@ -34,7 +34,7 @@ export function reasonAgainst(
 /** Requests a page from the origin and reports whether the response could be stored. Stores nothing. @throws OriginError */
 export async function probe(lookup: Lookup, rules: StorageRules & { origin: OriginClient }): Promise<Probed> {
   const { origin, defaultTtl, now } = rules
-  const sent = storableHeaders(lookup.visit, lookup.channel).headers
+  const sent = storableHeaders(lookup.visit, lookup.channel, lookup.cookies).headers
   const { status, headers, body } = await origin.send({
     origin: lookup.channel.origin,
     method: 'GET',

@@ -1,6 +1,6 @@
 import { parseHttpDate } from '../lib/http-date.ts'
 import type { HeaderPair } from '../pages/page.ts'
-import { fieldLines, trimBlanks } from './fields.ts'
+import { fieldLines, trimBlanks, withoutFields } from './fields.ts'
 
 /**
  * The cookies that a response sets, by name: the value as a browser will send it, null for a deleted cookie. The last
@@ -36,4 +36,14 @@ function isExpired(attributes: readonly string[], now: number): boolean {
   }
   if (maxAge !== null) return maxAge <= 0
   return expires !== null && expires <= now
+}
+
+const cookieFields: ReadonlySet<string> = new Set(['set-cookie', 'set-cookie2'])
+
+/**
+ * The fields of a response to a request without cookies, for a visitor who may have some: the shop takes the visitor for a new one and
+ * may start another session.
+ */
+export function withoutSetCookie(headers: readonly HeaderPair[]): HeaderPair[] {
+  return withoutFields(headers, cookieFields)
 }

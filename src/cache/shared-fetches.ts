@@ -1,11 +1,12 @@
 import type { Clock } from '../lib/clock.ts'
+import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { Flights, Uncacheable, type Flight } from './coalesce.ts'
 import type { Fetcher, Warming } from './fetch.ts'
-import type { Fetched } from './fetched.ts'
-import { mayServeStale, usability, type StaleReason } from './freshness.ts'
+import { withoutCookies, type Fetched } from './fetched.ts'
+import { mayServeStale, usability, type StaleReason, type Usability } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
-import { isTypicalRequest } from './may-store.ts'
+import { dynamicBypass, isTypicalRequest } from './may-store.ts'
 import { hasValidator } from './validation.ts'
 import type { HeldPage } from './view.ts'
 
@@ -57,11 +58,17 @@ export class SharedFetches {
       const fetched = await this.#fetcher.fetch(lookup, validated, fence, warming)
       if (fetched.notStored === null) this.#uncacheable.delete(lookup.key)
       // Only the response to a request without personal parts says something about the page itself.
-      else if (fetched.kind === 'stream' && isPlain(lookup)) this.#uncacheable.add(lookup.key, fetched.notStored, now())
+      else if (fetched.kind === 'stream' && isPlain(lookup) && !this.#isFailure(fetched, stale))
+        this.#uncacheable.add(
+          lookup.key,
+          fetched.notStored,
+          now(),
+          ...(fetched.notStored === dynamicBypass ? [1000] : []),
+        )
       if (fetched.kind === 'held' && fetched.shareable && usability(fetched.held.page, now()) !== 'stale')
         shared = fetched.held
       if (serverErrors.has(fetched.status) && stale !== null && this.#standsIn(stale, 'error')) shared = stale
-      return fetched
+      return lookup.isAsset ? withoutCookies(fetched) : fetched
     } catch (error) {
       if (stale !== null && this.#standsIn(stale, 'unreachable')) shared = stale
       throw error
@@ -73,8 +80,21 @@ export class SharedFetches {
     }
   }
 
+  /** How a page may be used for a lookup. While it is renewed, it must not be served if the shop has since refused to have it stored. */
+  usability(lookup: Lookup, page: Page): Usability {
+    const use = usability(page, this.#options.now())
+    if (use !== 'stale-while-revalidate') return use
+    const refused = this.notStored(lookup)
+    return refused === null || refused === dynamicBypass ? use : 'stale'
+  }
+
   #standsIn(stale: HeldPage, reason: StaleReason): boolean {
     return mayServeStale(stale.page, reason, this.#options.now())
+  }
+
+  /** Whether a stale page stands in for an error, so that visitors need not ask the shop themselves. */
+  #isFailure({ status }: Fetched, stale: HeldPage | null): boolean {
+    return serverErrors.has(status) && stale !== null && this.#standsIn(stale, 'error')
   }
 
   isUnderWay(url: string): boolean {

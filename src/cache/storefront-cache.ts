@@ -1,7 +1,8 @@
 import type { Page } from '../pages/page.ts'
 import { Bodies } from './bodies.ts'
 import { discard } from './body.ts'
-import { pathBypass } from './bypass.ts'
+import { hidden } from './browser.ts'
+import { emptyAnswer } from './empty.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
 import { Fetcher } from './fetch.ts'
 import type { Fetched } from './fetched.ts'
@@ -20,8 +21,7 @@ import { answerFrom } from './present.ts'
 import { probe, type Probed } from './probe.ts'
 import { answeringOriginErrors, loopAnswer, noChannel, originFailureText, plainAnswer, type Refuse } from './refusal.ts'
 import { serverErrors, SharedFetches } from './shared-fetches.ts'
-import type { StorefrontCacheOptions } from './storefront-options.ts'
-import { canonicaliser } from './target.ts'
+import { toClassifyOptions, type StorefrontCacheOptions } from './storefront-options.ts'
 import { UnsafeInvalidation, type UnsafeCounts } from './unsafe.ts'
 import { hasValidator } from './validation.ts'
 import { selects } from './vary.ts'
@@ -48,14 +48,7 @@ export class StorefrontCache {
   constructor(options: StorefrontCacheOptions) {
     this.#options = options
     this.origin = options.origin
-    this.classifying = {
-      channels: options.channels,
-      canonical: canonicaliser(options.ignoreQuery),
-      variants: options.variants,
-      confirmations: options.confirmations,
-      bypassCookies: options.bypass.cookies,
-      bypassPath: pathBypass(options.bypass.paths),
-    }
+    this.classifying = toClassifyOptions(options)
     this.#fetcher = new Fetcher(options)
     this.#lifetimes = new LifetimeWatch(options)
     this.#fetches = new SharedFetches(this.#fetcher, options)
@@ -79,9 +72,13 @@ export class StorefrontCache {
     // The front answers the daemon's own endpoints before it calls this.
     if (classified.kind === 'own') return plainAnswer(404, 'This path belongs to the cache in front of the shop.')
     if (isLoop(visit.headers)) return loopAnswer()
-    return answeringOriginErrors(() =>
-      classified.kind === 'pass' ? this.#passThrough.pass(visit, classified) : this.#ask(classified.lookup),
-    )
+    if (classified.kind === 'empty') return emptyAnswer(this.#options.now())
+    return answeringOriginErrors(async () => {
+      if (classified.kind === 'pass') return this.#passThrough.pass(visit, classified)
+      const { lookup } = classified
+      const answer = await this.#ask(lookup)
+      return lookup.isHidden && visit.isPurged !== true ? { ...answer, headers: hidden(answer.headers) } : answer
+    })
   }
 
   /** Passes a request through to the shop without streams. Null for other requests, which `answer` answers. */
@@ -99,13 +96,12 @@ export class StorefrontCache {
     const { channel, target, url } = classified
     if (isLoop(visit.headers)) return loopAnswer(refuse)
     return answeringOriginErrors(
-      () => this.#passThrough.pass(visit, { channel, target, url, reason: 'a shop login' }),
+      () => this.#passThrough.pass(visit, { channel, target, url, isAsset: false, reason: 'a shop login' }),
       refuse,
     )
   }
 
   async #ask(lookup: Lookup): Promise<Answer> {
-    const { now } = this.#options
     for (let waits = 0; ; waits++) {
       let held = lookup.mayReuse ? this.find(lookup) : null
       if (held !== null && held.page.states.some((state) => lookup.states.includes(state))) {
@@ -114,7 +110,7 @@ export class StorefrontCache {
           reason: 'the page must not be served in this client state',
         })
       }
-      const usable = held === null ? 'stale' : usability(held.page, now())
+      const usable = held === null ? 'stale' : this.#fetches.usability(lookup, held.page)
       if (held !== null && usable !== 'stale') {
         const answer = await this.#serve(lookup, held, this.#hit(held, usable === 'fresh' ? undefined : usable))
         if (answer !== null && usable === 'stale-while-revalidate') this.#revalidate(lookup, held)
@@ -229,7 +225,12 @@ export class StorefrontCache {
   /** Refetches a page in the background, once for all who get the stale page (stale-while-revalidate, RFC 5861 §3). */
   #revalidate(lookup: Lookup, stale: HeldPage): void {
     if (this.#fetches.join(lookup) !== null) return
-    const quiet: Lookup = { ...lookup, visit: { ...lookup.visit, method: 'GET', onInterim: () => {} } }
+    const isWhole = stale.page.range === null
+    const quiet: Lookup = {
+      ...lookup,
+      visit: { ...lookup.visit, method: 'GET', onInterim: () => {} },
+      field: (name) => (isWhole && (name === 'range' || name === 'if-range') ? null : lookup.field(name)),
+    }
     this.#fetches.fetch(quiet, stale).then(
       (fetched) => {
         if (fetched.kind === 'stream') discard(fetched.body)

@@ -1,11 +1,14 @@
 import type { Clock } from '../lib/clock.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { PageStore } from '../pages/page-store.ts'
-import type { BypassRules } from './bypass.ts'
+import { hiddenPaths, type BrowserCaching } from './browser.ts'
+import { bypassCookiesFor, onlyPaths, pathBypass, pathsBelow, type BypassRules } from './bypass.ts'
 import type { Channels } from './channels.ts'
 import type { FetchOptions } from './fetch.ts'
 import type { VariantRules } from './key.ts'
+import type { ClassifyOptions } from './lookup.ts'
 import type { OriginClient } from './origin.ts'
+import { canonicaliser } from './target.ts'
 import type { UnsafeMode } from './unsafe.ts'
 
 export interface StorefrontCacheOptions extends Omit<FetchOptions, 'store' | 'memory' | 'origin' | 'now'> {
@@ -16,8 +19,26 @@ export interface StorefrontCacheOptions extends Omit<FetchOptions, 'store' | 'me
   now: Clock
   variants: VariantRules
   bypass: BypassRules
+  emptyPaths: readonly string[]
+  assets: readonly string[]
+  browser: BrowserCaching
   ignoreQuery: readonly string[]
   invalidateOnUnsafe: UnsafeMode
   /** Reports background errors that no visitor sees. */
   onError(message: string, error: unknown): void
+}
+
+/** How requests are classified under these options. */
+export function toClassifyOptions(options: StorefrontCacheOptions): ClassifyOptions {
+  return {
+    channels: options.channels,
+    canonical: canonicaliser(options.ignoreQuery),
+    variants: options.variants,
+    confirmations: options.confirmations,
+    bypassCookies: bypassCookiesFor(options.variants, options.bypass),
+    bypassPath: pathBypass(options.bypass.paths),
+    emptyPath: onlyPaths(options.emptyPaths),
+    assetPath: pathsBelow(options.assets),
+    hiddenPath: hiddenPaths(options),
+  }
 }

@@ -12,6 +12,8 @@ export interface VisitHead {
   headers: readonly HeaderPair[]
   /** Address of the peer; null for the warmup. */
   remoteAddress: string | null
+  /** Whether a cache asks that gets our purges, and may therefore store what browsers must not. */
+  isPurged?: boolean
   /** Addresses added by trusted proxies, oldest first. */
   forwardedFor: string | null
 }

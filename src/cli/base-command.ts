@@ -165,6 +165,11 @@ export abstract class BaseCommand extends Command {
     await confirm((await this.#questionPrefix()) + question, { yes, interactive: this.#interactive })
   }
 
+  /** Whether somebody is there to answer a question. */
+  protected get mayAsk(): boolean {
+    return this.#interactive && process.stdin.isTTY === true && process.stderr.isTTY === true && !this.jsonEnabled()
+  }
+
   protected async choose<const Choice extends string>(
     question: string,
     choices: readonly [Choice, ...Choice[]],

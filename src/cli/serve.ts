@@ -34,6 +34,10 @@ export const serveFlags = {
     exclusive: ['host'],
   }),
   'watch-config': Flags.boolean({ summary: 'Read the configuration again whenever its file changes.' }),
+  shop: Flags.option({
+    options: ['plain', 'shopware'] as const,
+    summary: 'Kind of shop, whose defaults apply to the cache.',
+  })(),
   ttl: Flags.string({
     summary: 'Time to keep pages for which the shop names none, such as 10m; sets cache.defaultTtl.',
     helpValue: '<duration>',
@@ -51,6 +55,7 @@ export function toConfigValues(flags: ServeFlags): NonNullable<ConfigFlags['valu
     processes: ['server', 'processes'],
     port: ['server', 'port'],
     ttl: ['cache', 'defaultTtl'],
+    shop: ['shop'],
   } as const
   return (Object.keys(paths) as (keyof typeof paths)[]).flatMap((flag) => {
     const value = flags[flag]

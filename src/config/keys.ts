@@ -24,9 +24,10 @@ export function kindAt(path: KeyPath): ValueKind {
 }
 
 /** Environment variables and their paths, for scalar values: `PAGECACHE_CACHE_MAX_SIZE` → `['cache', 'maxSize']`. */
-export function variablePaths(): Map<string, [string, string]> {
-  const paths = new Map<string, [string, string]>()
+export function variablePaths(): Map<string, string[]> {
+  const paths = new Map<string, string[]>()
   for (const section of knownKeys([])) {
+    if (isScalar(schemaAt([section]))) paths.set(variableName(section), [section])
     for (const key of knownKeys([section])) {
       if (isScalar(schemaAt([section, key]))) paths.set(variableName(section, key), [section, key])
     }
@@ -97,7 +98,7 @@ function isSection(schema: Schema | undefined): schema is z.core.$ZodObject {
 }
 
 function isScalar(schema: Schema | undefined): boolean {
-  return schema !== undefined && !isList(schema) && !isSection(schema)
+  return schema !== undefined && !isList(schema) && !isSection(schema) && schema._zod.def.type !== 'record'
 }
 
 function unwrap(schema: Schema | undefined): Schema | undefined {

@@ -5,6 +5,7 @@ import { processVariables, type Variables } from './environment.ts'
 import { findDuplicates, toConfigError, toFaults, type Fault } from './faults.ts'
 import { readConfigFile, type ConfigFile } from './file.ts'
 import { variablePaths, withoutEmptySections } from './keys.ts'
+import { withPreset } from './presets.ts'
 import { findProjectDirectory, showPath } from './project-directory.ts'
 import { writeKeyPath, withValue, type KeyPath, type Source } from './raw.ts'
 import { configSchema, type Config } from './schema.ts'
@@ -145,7 +146,7 @@ function findSource(path: KeyPath, overrides: Map<string, Source>, file: ConfigF
 }
 
 function validate(layers: Layers, file: ConfigFile | null): Config {
-  const parsed = safeParse(configSchema, layers.values)
+  const parsed = safeParse(configSchema, withPreset(layers.values))
   const faults: Fault[] = [
     ...(file?.faults ?? []),
     ...(parsed.success ? [] : toFaults(parsed.error, layers.values, layers.sourceOf)),

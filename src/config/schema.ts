@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { pageTypes } from '../pages/page.ts'
+import { shops } from './presets.ts'
 import * as value from './values.ts'
 
 /** An optional object of keys with defaults. */
@@ -125,6 +126,7 @@ export const configSchema = z.strictObject({
     access: withDefault(value.flag(), false),
   }),
   trustedProxies: list(value.network()),
+  shop: withDefault(value.oneOf(shops), 'plain'),
   salesChannels: list(salesChannel),
   reverseProxies: list(reverseProxy),
   purgers: list(value.network(), ['127.0.0.0/8', '::1']),
@@ -145,7 +147,7 @@ export const configSchema = z.strictObject({
     defaultTtl: withDefault(value.duration(), 0),
     types: list(typeRule),
     variants: section({
-      cookies: list(value.cookieName(), ['sw-cache-hash', 'sw-currency']),
+      cookies: list(value.cookieNames()),
       headers: list(value.headerName()),
       freeCookies: list(value.cookieName()),
     }),
@@ -153,6 +155,10 @@ export const configSchema = z.strictObject({
       cookies: list(value.cookieName()),
       paths: list(value.path(), ['/checkout', '/account', '/admin', '/api']),
     }),
+    grace: withDefault(value.duration(), '0s'),
+    emptyPaths: list(value.path()),
+    assets: list(value.text('a path prefix such as /media', /^\/[^\s/\u0000-\u001f][^\s\u0000-\u001f]*$/)),
+    browser: withDefault(value.oneOf(['pass', 'no-store']), 'pass'),
     invalidateOnUnsafe: withDefault(value.oneOf(['off', 'uri', 'rfc']), 'rfc'),
     ignoreQuery: list(value.text('a parameter name, with a trailing * as a wildcard', /^[^\s&=#]+$/)),
   }),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { writeCacheDefault, type Shop } from './presets.ts'
 
 /** Default of `server.port`. */
 export const defaultPort = 8080
@@ -8,12 +9,13 @@ export const defaultPort = 8080
  * with the schema.
  *
  * @param channel URLs of the shop; null for a commented-out example
- * @param options `port`: `server.port` to write instead of the default
+ * @param options `port`: `server.port` to write instead of the default; `shop`: whose defaults the file shows
  */
 export function configTemplate(
   channel: { url: string; origin: string } | null,
-  { port = null, id = randomUUID() }: { port?: number | null; id?: string } = {},
+  { port = null, id = randomUUID(), shop = 'plain' }: { port?: number | null; id?: string; shop?: Shop } = {},
 ): string {
+  const initial = (key: string, plain: string) => writeCacheDefault(shop, key, plain)
   return `# pagecache configuration. Commented-out lines show the defaults.
 # All keys: docs/configuration.md. Effective values and their sources: pagecache config:show
 
@@ -39,6 +41,9 @@ log:
 
 # Addresses or networks whose X-Forwarded-* headers are trusted: load balancers, TLS terminators.
 # trustedProxies: []
+
+# plain or shopware: sets the defaults of cache for this kind of shop.
+${shop === 'plain' ? '# shop: plain' : `shop: ${shop}`}
 
 ${channelTemplate(channel, id)}
 # Reverse proxies that are purged in the background; each purge is retried until acknowledged.
@@ -75,15 +80,23 @@ cache:
   # Rules for page types (products, categories, cms, listings, buybox), applied before the built-in rules:
   # - { type: products, path: "/p/*" }, - { type: listings, header: "x-page-type: listing" }
   # types: []
-  # Cookies and headers that select a variant of a page.
+  # How long expired and softly purged pages are served while one request renews them, and while the shop fails.
+  # grace: ${initial('grace', '0s')}
+  # Paths answered with an empty response (204) for visitors without sw-cache-hash and without a filled cart.
+  # emptyPaths: ${initial('emptyPaths', '[]')}
+  # Path prefixes below which cookies are neither part of the key nor sent to the shop.
+  # assets: ${initial('assets', '[]')}
+  # Cookies and headers that select a variant of a page; "a | b": the first of the two that a visitor has.
   # freeCookies: variant cookies that are independent of the session, so that the shop need not have set them.
-  # variants: { cookies: [sw-cache-hash, sw-currency], headers: [], freeCookies: [] }
+  # variants: { cookies: ${initial('variants.cookies', '[]')}, headers: [], freeCookies: [] }
   # Requests that always bypass the cache.
   # bypass: { cookies: [], paths: [/checkout, /account, /admin, /api] }
   # Pages purged by a successful POST: off (for Shopware, which sends purges), uri (its own page), rfc (the page in Location too).
   # invalidateOnUnsafe: rfc
-  # Query parameters that do not affect a page, in addition to common marketing parameters.
-  # ignoreQuery: []
+  # Query parameters that do not affect a page, in addition to common marketing parameters; shopware: the list of Shopware.
+  # ignoreQuery: ${initial('ignoreQuery', '[]')}
+  # What browsers and CDNs are told about pages: pass (what the shop says) or no-store, because no purge reaches them.
+  # browser: ${initial('browser', 'pass')}
 
 # Limits of the shop.
 origin:

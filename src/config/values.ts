@@ -132,6 +132,14 @@ export function cookieName() {
   return text('a cookie name', token)
 }
 
+/** A cookie, or alternatives of which the first that a visitor has counts. */
+export function cookieNames() {
+  return value('a cookie name, or alternatives such as a | b', (input) => {
+    const names = typeof input === 'string' ? input.split('|').map((name) => name.trim()) : []
+    return names.length > 0 && names.every((name) => token.test(name)) ? names.join(' | ') : undefined
+  })
+}
+
 export function cookieNameOrNull() {
   return textOrNull('a cookie name', token)
 }

@@ -134,7 +134,7 @@ function renderConfig(url: string, shop: ShopReady): string {
     sitemaps: [`${channel.url}/sitemap.xml`],
   }))
   const server = { host: '127.0.0.1', port: Number(new URL(url).port) }
-  return `${JSON.stringify({ server, salesChannels, warmup: { concurrency: 8 } }, null, 2)}\n`
+  return `${JSON.stringify({ server, shop: 'shopware', salesChannels, warmup: { concurrency: 8 } }, null, 2)}\n`
 }
 
 /** Runs a pagecache command and shows it with its output. */

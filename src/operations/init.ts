@@ -1,11 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import * as z from 'zod/mini'
 import { readChannelUrls } from '../config/channel-urls.ts'
+import { shops, type Shop } from '../config/presets.ts'
 import { configTemplate, defaultPort } from '../config/template.ts'
 import { findDaemon, type RunningDaemon } from '../config/running-daemon.ts'
 import { PagecacheError } from '../errors.ts'
 import { maskUrls } from '../lib/safe-text.ts'
 import { portOf } from '../lib/url.ts'
+import { findShop } from './doctor/shop.ts'
 import { described, flag, success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
 
@@ -15,25 +17,32 @@ export const initProject = defineOperation({
   input: z.object({
     origin: z.optional(z.string()),
     url: z.optional(z.string()),
+    shop: z.optional(z.enum(shops)),
     force: flag,
   }),
   output: z.object({
     success,
     file: z.string(),
     salesChannel: z.nullable(z.object({ url: z.string(), origin: z.string() })),
+    shop: described(z.enum(shops), 'kind of shop whose defaults apply'),
+    shopNote: described(
+      z.nullable(z.string()),
+      'how it was found; null if the input named it or there is no sales channel',
+    ),
     port: described(z.nullable(z.int()), 'server.port in the file; null: default'),
     portNote: described(z.nullable(z.string()), 'reason for the port; null without a sales channel'),
     next: described(z.string(), 'what to do next'),
   }),
-  async run({ app }, input) {
+  async run({ app, signal }, input) {
     const file = app.loaded.places.configFile
     const salesChannel = toChannel(input.origin, input.url)
     const { port, portNote } =
       salesChannel === null
         ? { port: null, portNote: null }
         : choosePort(new URL(salesChannel.url), new URL(salesChannel.origin))
+    const { shop, shopNote } = await chooseShop(input.shop, salesChannel, signal)
     try {
-      await writeFile(file, configTemplate(salesChannel, { port }), { flag: input.force ? 'w' : 'wx' })
+      await writeFile(file, configTemplate(salesChannel, { port, shop }), { flag: input.force ? 'w' : 'wx' })
     } catch (error) {
       throw toWriteError(error, file)
     }
@@ -41,12 +50,27 @@ export const initProject = defineOperation({
       ...succeeded,
       file,
       salesChannel: salesChannel && { ...salesChannel, origin: maskUrls(salesChannel.origin) },
+      shop,
+      shopNote,
       port,
       portNote,
       next: nextStep(salesChannel !== null, findDaemon(app.loaded.places.dataDir)),
     }
   },
 })
+
+async function chooseShop(
+  wanted: Shop | undefined,
+  salesChannel: { url: string; origin: string } | null,
+  signal: AbortSignal,
+): Promise<{ shop: Shop; shopNote: string | null }> {
+  if (wanted !== undefined || salesChannel === null) return { shop: wanted ?? 'plain', shopNote: null }
+  const found = await findShop(salesChannel, signal)
+  if (found === 'shopware') return { shop: found, shopNote: 'The shop answers like Shopware, so shop is shopware.' }
+  return found === 'plain'
+    ? { shop: found, shopNote: 'The shop does not answer like Shopware. If it is, set shop: shopware.' }
+    : { shop: 'plain', shopNote: 'The shop does not answer. If it is Shopware, set shop: shopware.' }
+}
 
 function nextStep(hasChannel: boolean, daemon: RunningDaemon | null): string {
   if (!hasChannel) return 'Next: add your shop to it, then run pagecache doctor.'

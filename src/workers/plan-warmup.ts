@@ -19,7 +19,7 @@ interface WarmupSelection {
 /** Finds the URLs of a run. @throws NOT_FOUND for an unknown sales channel */
 export async function makePlan(app: App, { signal, onProgress, ...wanted }: WarmupSelection): Promise<Plan> {
   const { cache } = await app.storefrontCache()
-  const { canonical, bypassPath, channels } = cache.classifying
+  const { canonical, bypassPath, emptyPath, channels } = cache.classifying
   const chosen = chooseChannels(channels.all, wanted.salesChannelId)
   const sitemaps = new Map(app.config.salesChannels.map((channel) => [channel.id, channel.sitemaps]))
   const [{ planRun }, { purgedUrls }, { readPurgedPages }, { openSitemapFetch }, { defaultLimits }] = await Promise.all(
@@ -40,7 +40,7 @@ export async function makePlan(app: App, { signal, onProgress, ...wanted }: Warm
       channels,
       chosen: chosen.map((channel) => ({ channel, sitemaps: sitemaps.get(channel.id) ?? [] })),
       canonicalise: canonical,
-      isBypassed: bypassPath,
+      isBypassed: (path) => bypassPath(path) || emptyPath(path),
       fetch,
       limits: defaultLimits,
       signal,

@@ -4,7 +4,7 @@ import { normaliseHost, toChannel } from '../../src/cache/channel.ts'
 import { Channels } from '../../src/cache/channels.ts'
 import { withAuthorization } from '../../src/cache/forward.ts'
 import { parseCookies } from '../../src/cache/fields.ts'
-import { canonicalUrl, primaryKey, unkeyedCookies } from '../../src/cache/key.ts'
+import { canonicalUrl, cookiesForShop, primaryKey, toVariantRules, unkeyedCookies } from '../../src/cache/key.ts'
 
 const channel = (id: string, url: string) => toChannel({ id, name: id, url, origin: 'http://127.0.0.1:8000/ignored' })
 
@@ -118,7 +118,7 @@ describe('the channel of a request', () => {
 describe('the key of a page', () => {
   const de = channel('de', 'http://shop.example/de')
   const url = canonicalUrl(de, { path: '/de/a', query: '?b=1' })
-  const rules = { cookies: ['sw-cache-hash', 'sw-currency'], headers: ['X-Country'] }
+  const rules = toVariantRules({ cookies: ['sw-cache-hash', 'sw-currency'], headers: ['X-Country'] })
   const key = (cookie: string, headers: Record<string, string> = {}) =>
     primaryKey(de, url, rules, parseCookies(cookie), (name) => headers[name] ?? null)
 
@@ -152,9 +152,20 @@ describe('the key of a page', () => {
     expect(key('', { 'x-country': 'x'.repeat(257) })).toBeNull()
   })
 
+  it('has the first of alternative cookies, and the shop gets only that one', () => {
+    const either = toVariantRules({ cookies: ['sw-cache-hash | sw-currency', 'theme'], headers: [] })
+    const keyOf = (cookie: string) => primaryKey(de, url, either, parseCookies(cookie), () => null)
+    const sent = (cookie: string) => [...cookiesForShop(either, parseCookies(cookie)).keys()]
+    expect(keyOf('sw-currency=EUR')).toBe(`de ${url}\ncookie sw-currency=EUR`)
+    expect(keyOf('sw-currency=EUR; theme=a; sw-cache-hash=x')).toBe(`de ${url}\ncookie sw-cache-hash=x\ncookie theme=a`)
+    expect(keyOf('sw-cache-hash=; sw-currency=EUR')).toBe(keyOf('sw-currency=EUR'))
+    expect(sent('sw-currency=EUR; a=1; sw-cache-hash=x')).toEqual(['a', 'sw-cache-hash'])
+    expect(sent('sw-currency=EUR; a=1')).toEqual(['sw-currency', 'a'])
+  })
+
   it('sorts the cookies outside the key', () => {
-    expect(unkeyedCookies(parseCookies('b=2; sw-currency=EUR; a=1'), rules.cookies)).toBe('a=1; b=2')
-    expect(unkeyedCookies(parseCookies('sw-currency=EUR'), rules.cookies)).toBeNull()
+    expect(unkeyedCookies(parseCookies('b=2; sw-currency=EUR; a=1'), rules.names)).toBe('a=1; b=2')
+    expect(unkeyedCookies(parseCookies('sw-currency=EUR'), rules.names)).toBeNull()
   })
 })
 

@@ -8,7 +8,7 @@ import { at, now, plainRequest, received } from './decision-inputs.ts'
 
 describe('lifetimes', () => {
   const of = (control: string, more: HeaderPair[] = []) =>
-    lifetimesOf(received([['Cache-Control', control], ...more]), 0)
+    lifetimesOf(received([['Cache-Control', control], ...more]), { defaultTtl: 0, grace: 0 })
 
   it('computes lifetimes in seconds and times in milliseconds', () => {
     expect(of('max-age=60, stale-while-revalidate=30, stale-if-error=600', [['Age', '10']])).toEqual({
@@ -32,17 +32,17 @@ describe('lifetimes', () => {
   })
 
   it('the default lifetime applies to responses without explicit freshness', () => {
-    expect(lifetimesOf(received([]), 300).lifetime).toBe(300)
-    expect(lifetimesOf(received([['Last-Modified', at(-100)]]), 300).lifetime).toBe(300)
-    expect(lifetimesOf(received([['Last-Modified', at(-86_400)]]), 300).lifetime).toBe(8640)
-    expect(lifetimesOf(received([['Cache-Control', 'max-age=5']]), 300).lifetime).toBe(5)
-    expect(lifetimesOf(received([['Expires', '0']]), 300).lifetime).toBe(0)
-    expect(lifetimesOf(received([], { status: 500 }), 300).lifetime).toBe(0)
+    expect(lifetimesOf(received([]), { defaultTtl: 300, grace: 0 }).lifetime).toBe(300)
+    expect(lifetimesOf(received([['Last-Modified', at(-100)]]), { defaultTtl: 300, grace: 0 }).lifetime).toBe(300)
+    expect(lifetimesOf(received([['Last-Modified', at(-86_400)]]), { defaultTtl: 300, grace: 0 }).lifetime).toBe(8640)
+    expect(lifetimesOf(received([['Cache-Control', 'max-age=5']]), { defaultTtl: 300, grace: 0 }).lifetime).toBe(5)
+    expect(lifetimesOf(received([['Expires', '0']]), { defaultTtl: 300, grace: 0 }).lifetime).toBe(0)
+    expect(lifetimesOf(received([], { status: 500 }), { defaultTtl: 300, grace: 0 }).lifetime).toBe(0)
   })
 
   it('the age is the greatest known value, ignoring rounding of Date', () => {
     const age = (headers: HeaderPair[], more: Partial<Received> = {}) =>
-      lifetimesOf(received(headers, more), 0).initialAge
+      lifetimesOf(received(headers, more), { defaultTtl: 0, grace: 0 }).initialAge
     expect(age([['Date', at(0)]], { requestedAt: now + 900, receivedAt: now + 900 })).toBe(0)
     expect(
       age([

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Fields } from './scripted-origin.ts'
-import { openSite } from './site.ts'
+import { shopwareSettings } from './shopware-preset.ts'
+import { openSite, type Seen } from './site.ts'
 
 const html = '<p>A page of a shop.</p>'.repeat(100)
 const fields = {
@@ -75,6 +76,38 @@ describe.each<[string, Record<string, string>]>([
     else expect(hot).toBe(0)
   })
 })
+
+describe.each([
+  ['a shared page', { ...fields, Expires: 'Thu, 15 Jan 2026 12:00:00 GMT', 'CDN-Cache-Control': 'max-age=60' }],
+  ['a page that varies by cookie', { ...fields, Vary: 'Cookie' }],
+  ['a page of Shopware 6.8', { ...fields, Vary: 'sw-access-key, sw-language-id, sw-currency-id, sw-cache-hash' }],
+  ['a page with excluded states', { ...fields, 'sw-invalidation-states': 'logged-in' }],
+] as [string, Record<string, string>][])(
+  'with the defaults for Shopware and %s, the hot path matches the regular path',
+  (_, given) => {
+    const targets = ['/a', '/a?kw=1', '/media/a', '/media/../a', '/store-api/a', '/widgets/checkout/info']
+    const more: Fields[] = [{ 'sw-cache-hash': 'x' }, { Cookie: 'sw-states=cart-filled; sw-currency=EUR' }]
+    it.each(targets)('at %s', async (target) => {
+      const site = await openSite(shopwareSettings({ bypass: { cookies: ['login'] } }))
+      onTestFinished(() => site.close())
+      site.answers((request) =>
+        request.fields.has('if-none-match') ? { status: 304, fields: given } : { fields: given, body: html },
+      )
+      let hot = 0
+      for (const fields of [...visitors, ...more]) {
+        await site.visit(target, { fields, long: true })
+        await site.visit(target, { fields, long: true })
+        const short = await site.visit(target, { fields })
+        if (!short.hot) continue
+        hot += 1
+        const long = await site.visit(target, { fields, long: true })
+        const seen = ({ status, headers, body }: Seen) => ({ status, headers, body: body.toString('base64') })
+        expect(seen(short), JSON.stringify(fields)).toEqual(seen(long))
+      }
+      if (given['Vary'] !== 'Cookie') expect(hot).toBeGreaterThan(10)
+    })
+  },
+)
 
 const conditions: Fields[] = [
   {},

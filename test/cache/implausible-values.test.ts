@@ -167,7 +167,7 @@ it('only addresses in the X-Forwarded-For of a trusted proxy reach the shop', ()
     signal: new AbortController().signal,
     onInterim: () => {},
   }
-  expect(storableHeaders(visit, channel).headers).toContainEqual([
+  expect(storableHeaders(visit, channel, new Map()).headers).toContainEqual([
     'x-forwarded-for',
     '203.0.113.7:80, 2001:db8::1, 192.0.2.7',
   ])

@@ -28,6 +28,7 @@ describe('why a URL is cached', () => {
       reason: 'It is cached and fresh: visitors get it without a request to the shop.',
       explanation: [
         `Sales channel Shop (${shopUrl}), origin ${site.origin.url}.`,
+        'Variants by cookie sw-cache-hash, cookie sw-currency.',
         'One variant is stored.',
         expect.stringMatching(/^For every visitor: status 200, fresh for another 40/),
       ],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { canonicaliser, lenientPath, marketingParameters, removeDotSegments } from '../../src/cache/target.ts'
+import { marketingParameters } from '../../src/cache/ignored-parameters.ts'
+import { canonicaliser, lenientPath, removeDotSegments } from '../../src/cache/target.ts'
 
 const canonical = canonicaliser([...marketingParameters, 'ref', 'own_*'])
 const form = (raw: string) => {

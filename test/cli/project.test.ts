@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { shop as shopAt } from '../operations/examine.ts'
 
 describe('init', () => {
   it.each([
@@ -33,6 +34,27 @@ describe('init', () => {
     expect(await readFile(join(cwd, 'pagecache.yaml'), 'utf8')).toContain(
       port === null || port === 8080 ? '\n  # port: 8080\n' : `\n  port: ${port}\n`,
     )
+  })
+
+  it.each<[string, Record<string, string>, string]>([
+    ['fields', { 'sw-language-id': '2fbb5fe2e29a4d70aa5854ce7ce3e20b' }, 'shopware'],
+    ['cookies', { 'set-cookie': 'session-=1; path=/' }, 'shopware'],
+    ['nothing', { 'set-cookie': 'PHPSESSID=1; path=/' }, 'plain'],
+  ])('finds out whether the shop is Shopware by its %s', async (_, fields, shop) => {
+    const cwd = await tempDir()
+    const port = await shopAt((_request, response) => response.writeHead(200, fields).end())
+    const origin = `http://127.0.0.1:${port}`
+    const init = ['init', '--force', '--json', '--url', 'http://shop.example', '--origin', origin]
+    expect(JSON.parse((await run(init, { cwd })).stdout)).toMatchObject({ shop, shopNote: expect.any(String) })
+    expect(await readFile(join(cwd, 'pagecache.yaml'), 'utf8')).toContain(
+      shop === 'plain' ? '\n# shop: plain\n' : '\nshop: shopware\n',
+    )
+    expect(JSON.parse((await run([...init, '--shop', 'plain'], { cwd })).stdout)).toMatchObject({
+      shop: 'plain',
+      shopNote: null,
+    })
+    const { values } = JSON.parse((await run(['config:show', '--json'], { cwd })).stdout) as { values: object[] }
+    expect(values).toContainEqual({ key: 'shop', value: 'plain', source: 'default' })
   })
 
   it('writes a valid configuration', async () => {

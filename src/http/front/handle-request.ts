@@ -146,6 +146,7 @@ async function answerFromCache(
       if (!response.headersSent && request.httpVersion === '1.1') response.socket?.write(renderHead(status, headers))
     }),
     body,
+    isPurged: wantsTags(request, options),
   })
   record.beginAnswer(resultOf(fieldValue(answer.headers, 'cache-status')))
   if (wantsTags(request, options)) answer.headers.push(...tagFields(answer.tags ?? []))

@@ -12,6 +12,7 @@ const disqualifying: Readonly<Record<string, Reason>> = {
   authorization: 'semantics',
   'if-match': 'semantics',
   'if-unmodified-since': 'semantics',
+  'sw-cache-hash': 'semantics',
   connection: 'framing',
   expect: 'framing',
   'transfer-encoding': 'framing',

@@ -51,7 +51,7 @@ export class Tunnels {
     // Arrives here only before Node 24.9.
     if (classified.kind === 'own') return refuse(socket, 501, 'This Upgrade is not supported.')
     if (isLoop(visit.headers)) return refuse(socket, 508, 'This request has passed through this cache before.')
-    const channel = classified.kind === 'pass' ? classified.channel : classified.lookup.channel
+    const { channel } = classified.kind === 'lookup' ? classified.lookup : classified
     socket.on('error', () => socket.destroy())
     // The shop counts the request until it has answered. An open tunnel costs it little.
     const slot = cache.origin.enter(channel.origin, {

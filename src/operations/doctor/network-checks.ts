@@ -3,16 +3,23 @@ import type { SalesChannel } from '../../config/schema.ts'
 import { lacksLifetime, lifetimeAdvice } from '../../cache/lifetime-advice.ts'
 import { findDaemon } from '../../config/running-daemon.ts'
 import { maskUrls } from '../../lib/safe-text.ts'
+import type { Shop } from '../../config/presets.ts'
 import { probe } from './probe.ts'
+import { shopOf } from './shop.ts'
 import { failed, passed, warned, type Check, type Finding } from './finding.ts'
 
 export const checkChannels: Check = async (app, signal) => {
   const defaultTtl = app.config.cache.defaultTtl / 1000
-  const findings = app.config.salesChannels.map((channel) => checkChannel(channel, defaultTtl, signal))
+  const { salesChannels, shop } = app.config
+  const findings = salesChannels.map((channel) => checkChannel(channel, { defaultTtl, shop }, signal))
   return (await Promise.all(findings)).flat()
 }
 
-async function checkChannel(channel: SalesChannel, defaultTtl: number, signal: AbortSignal): Promise<Finding[]> {
+async function checkChannel(
+  channel: SalesChannel,
+  { defaultTtl, shop }: { defaultTtl: number; shop: Shop },
+  signal: AbortSignal,
+): Promise<Finding[]> {
   const name = `origin of ${channel.url}`
   const origin = maskUrls(channel.origin)
   try {
@@ -27,7 +34,17 @@ async function checkChannel(channel: SalesChannel, defaultTtl: number, signal: A
     const lifetime = lacksLifetime(status, pairs, { defaultTtl, now: Date.now() })
       ? [warned(`lifetime of ${channel.url}`, lifetimeAdvice.message, lifetimeAdvice.remedy)]
       : []
-    return [health, ...lifetime, await checkSitemap(channel, signal)]
+    const kind =
+      shop === 'plain' && shopOf(headers) === 'shopware'
+        ? [
+            warned(
+              `shop of ${channel.url}`,
+              'It is a Shopware shop, but the settings are those of a plain one.',
+              'Set shop: shopware.',
+            ),
+          ]
+        : []
+    return [health, ...kind, ...lifetime, await checkSitemap(channel, signal)]
   } catch (error) {
     return [
       failed(

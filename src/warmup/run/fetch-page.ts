@@ -31,6 +31,8 @@ export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number)
     if (classified === null) return { kind: 'not-stored', status: null, ms: 0, reason: 'belongs to no sales channel' }
     if (classified.kind === 'own')
       return { kind: 'not-stored', status: null, ms: 0, reason: 'is an endpoint of the daemon itself' }
+    if (classified.kind === 'empty')
+      return { kind: 'not-stored', status: null, ms: 0, reason: 'is answered without the shop (cache.emptyPaths)' }
     if (classified.kind === 'pass') return { kind: 'not-stored', status: null, ms: 0, reason: classified.reason }
     const held = options.force ? null : findFresh(cache, classified.lookup, now)
     if (held !== null)
