@@ -1,14 +1,15 @@
 import { relative } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { slowFiles } from './test/slow-files.ts'
+import { longFiles, slowFiles } from './test/slow-files.ts'
 
 /** Starts the slowest files first: one that starts last would keep the others waiting. */
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const order = [...slowFiles, ...longFiles]
     const rank = ({ moduleId }: TestSpecification) => {
-      const place = slowFiles.indexOf(relative(import.meta.dirname, moduleId))
-      return place < 0 ? slowFiles.length : place
+      const place = order.indexOf(relative(import.meta.dirname, moduleId))
+      return place < 0 ? order.length : place
     }
     return files.toSorted((a, b) => rank(a) - rank(b))
   }

@@ -18,7 +18,7 @@ const shop = createServer((request, response) => {
 let client: OriginClient
 beforeAll(async () => {
   await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve))
-  client = new OriginClient({ connect: 5000, headers: 5000, idle: 5000, total: 5000 })
+  client = new OriginClient({ connect: 60_000, headers: 60_000, idle: 60_000, total: 60_000 })
 })
 afterAll(async () => {
   await client.close()

@@ -100,7 +100,7 @@ export async function openSite(
     variants: { cookies: ['sw-cache-hash', 'sw-currency'], headers: [] },
     bypass: { cookies: [], paths: ['/checkout', '/account'] },
     ignoreQuery: [],
-    timeouts: { connect: 2000, headers: 5000, idle: 5000, total: 10_000 },
+    timeouts: { connect: 60_000, headers: 60_000, idle: 60_000, total: 120_000 },
     onError: (message, error) => faults.push(`${message}: ${String(error)}`),
     ...changes,
   })

@@ -1,10 +1,11 @@
 import Database from 'better-sqlite3'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { classifyUrl } from '../../src/cache/classify-url.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { openSite, shopUrl } from './site.ts'
+import { until } from '../helpers/until.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60', ETag: '"a"', xkey: 'product-1' }
 
@@ -69,7 +70,7 @@ describe('while the store cannot write', () => {
     site.answers({ fields: { 'Cache-Control': 'max-age=10, stale-while-revalidate=600' }, body: 'new' })
     const answers = await Promise.all(Array.from({ length: 50 }, () => site.visit('/a')))
     expect(answers.map(({ text }) => text)).toEqual(Array(50).fill('old'))
-    await vi.waitFor(async () => expect((await site.visit('/a')).text).toBe('new'))
+    await until(async () => expect((await site.visit('/a')).text).toBe('new'))
     expect(site.origin.requests).toHaveLength(2)
   })
 
@@ -96,7 +97,7 @@ describe('while the store cannot write', () => {
       warm = true
       return fetched
     })
-    await vi.waitFor(() => expect(site.store.waiting().pages).toBe(1))
+    await until(() => expect(site.store.waiting().pages).toBe(1))
     expect((await site.visit('/a')).text).toBe('old')
     expect(warm).toBe(false)
     release()

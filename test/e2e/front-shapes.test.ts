@@ -62,7 +62,7 @@ it.each<[string, (host: string) => string, number]>([
   ['a range of an unchanged page', get('Range: bytes=5-9', 'If-None-Match: "a"'), 304],
   ['a range behind the end', get('Range: bytes=9999-'), 416],
   ['several ranges', get('Range: bytes=0-1,3-4'), 200],
-])('%s is answered alike, cut at every byte', { timeout: 60_000 }, async (_, make, status) => {
+])('%s is answered alike, cut at every byte', async (_, make, status) => {
   const text = make(shop.host)
   const methods = [text.slice(0, text.indexOf(' '))]
   const ask = async (pieces: string[]) => {

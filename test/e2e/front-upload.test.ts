@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { read, speak } from '../http/front/wire.ts'
-import { openShop, residentMemory, type Shop } from '../http/api/shop.ts'
+import { openShop, watchMemory, type Shop } from '../http/api/shop.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -24,14 +24,12 @@ it.each([
     for await (const chunk of incoming) received += (chunk as Buffer).length
     return { status: 201, body: String(received) }
   })
-  const before = await residentMemory(shop.daemon.pid)
-  let peak = before
+  const growth = await watchMemory(shop.daemon.pid)
   const outgoing = request(`${shop.daemon.url}/checkout/upload`, { method: 'POST', headers, agent: false })
   const answered = once(outgoing, 'response')
   const piece = Buffer.alloc(MiB, 'x')
   for (let sent = 0; sent < uploaded; sent += piece.length) {
     if (!outgoing.write(piece)) await once(outgoing, 'drain')
-    if (sent % (20 * MiB) === 0) peak = Math.max(peak, await residentMemory(shop.daemon.pid))
   }
   outgoing.end()
   const [response] = await answered
@@ -39,7 +37,7 @@ it.each([
   response.resume()
   expect(received).toBe(uploaded)
   // Only the buffers of a stream, far less than the upload.
-  expect((peak - before) / MiB).toBeLessThan(100)
+  expect((await growth()) / MiB).toBeLessThan(100)
 })
 
 describe('the API', () => {

@@ -102,11 +102,11 @@ describe('visitors who connected before the daemon was told to stop', () => {
   })
 })
 
-describe('visitors who connect while the daemon is stopping', () => {
+describe('visitors who connect while the daemon is stopping', { concurrent: true }, () => {
   it.each([{ processes: 1 }, { processes: 2 }])(
     'are answered during server.stopDelay, with $processes processes',
     async ({ processes }) => {
-      const shop = await open({ processes, stopDelay: '5s' })
+      const shop = await open({ processes, stopDelay: '15s' })
       shop.daemon.kill('SIGTERM')
       // Requests go to the processes in turns; all must report not ready.
       for (let notReady = 0; notReady < processes;)

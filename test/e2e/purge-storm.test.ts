@@ -2,13 +2,14 @@ import { mkdir } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { listRecent } from '../../src/purge/log/purge-log.ts'
 import { openPurges } from '../purge/purges.ts'
 import { draft, store } from '../stores/pages.ts'
+import { until } from '../helpers/until.ts'
 
 const tags = Array.from({ length: 150 }, (_, n) => `t${n}`)
 
@@ -131,8 +132,8 @@ it('a daemon that is killed while its thread delivers: the next one delivers eve
   }
   const last = await start()
   onTestFinished(async () => void (await last.stop()))
-  await vi.waitFor(() => expect(answered.filter((tag) => !received.has(tag))).toEqual([]), 60_000)
-}, 180_000)
+  await until(() => expect(answered.filter((tag) => !received.has(tag))).toEqual([]))
+})
 
 it('while another process holds the lock of the records, visitors are served and purges are answered 503', async () => {
   const origin = await startOrigin({
@@ -145,8 +146,7 @@ it('while another process holds the lock of the records, visitors are served and
   const daemon = await startDaemon({ args: ['--origin', origin.url, '--no-workers'] })
   onTestFinished(async () => void (await daemon.stop()))
   const hit = async () => (await fetch(`${daemon.url}/page`)).headers.get('cache-status')
-  await hit()
-  expect(await hit()).toMatch(/hit/)
+  await until(async () => /hit/.test((await hit())!))
   const records = new Database(join(daemon.projectDir, 'var/data/prod/records.sqlite'))
   onTestFinished(() => void records.close())
   records.exec('BEGIN IMMEDIATE')
@@ -160,7 +160,8 @@ it('while another process holds the lock of the records, visitors are served and
     hits += 1
   }
   for (const answer of await purges) expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
-  expect(hits).toBeGreaterThan(10)
+  // A daemon that waited for the lock itself would answer one at most.
+  expect(hits).toBeGreaterThan(3)
   records.exec('ROLLBACK')
   expect((await fetch(daemon.url, { method: 'PURGE', headers: { xkey: 'other' } })).status).toBe(200)
   expect(await hit()).not.toMatch(/; hit/)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { freePort, runProgram, startDaemon, type DaemonOptions } from '../helpers/daemon.ts'
-import { exchange } from '../helpers/exchange.ts'
+import { exchange, untilHit } from '../helpers/exchange.ts'
 import { startOrigin, type Reply } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { hasTmux, openTerminal } from '../helpers/tmux.ts'
@@ -52,7 +52,7 @@ describe('the shop of serve --origin', () => {
     const origin = await shop(() => ({ headers: { 'content-type': 'text/html' }, body: '<html>' }))
     const daemon = await open({ args: ['--origin', origin.url, '--ttl', '10m'] })
     await exchange(`${daemon.url}/`)
-    expect((await exchange(`${daemon.url}/`)).headers.get('cache-status')).toContain('hit')
+    await untilHit(() => exchange(`${daemon.url}/`))
     const { checks } = JSON.parse((await daemon.run('doctor', '--json')).stdout)
     expect(checks).toContainEqual(expect.objectContaining({ name: 'daemon', status: 'passed' }))
     expect(checks.map((check: { name: string }) => check.name)).not.toContain(`lifetime of ${daemon.url}`)

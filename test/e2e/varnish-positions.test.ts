@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { freePort, startDaemon } from '../helpers/daemon.ts'
-import { exchange } from '../helpers/exchange.ts'
+import { exchange, untilHit } from '../helpers/exchange.ts'
 import { startRelay } from '../helpers/relay.ts'
 import { startVarnishProxy } from '../helpers/varnish.ts'
 import { until } from '../helpers/until.ts'
@@ -82,7 +82,7 @@ describe.skipIf(!hasVarnish)('in front of and behind pagecache', () => {
       // pagecache stores the pages that Varnish requests, and serves them after a restart of Varnish.
       expect((await visit(daemon.url, '/before')).headers.get('cache-status')).toContain('hit')
       // The next pages reach Varnish from pagecache's memory.
-      await visit(daemon.url, '/before-hit')
+      await untilHit(() => visit(daemon.url, '/before-hit'))
       expect((await visit(varnish.url, '/before-hit')).headers.get('cache-status')).toContain('hit')
       shop.version = 2
       await purgeTags(daemon, 'before before-hit')

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startChild, type Child } from '../helpers/child.ts'
-import { freePort, runProgram, startDaemon, type CommandResult, type Daemon } from '../helpers/daemon.ts'
+import { type Commands, openCommands } from '../helpers/commands.ts'
+import { freePort, startDaemon, type CommandResult, type Daemon } from '../helpers/daemon.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
@@ -17,6 +18,7 @@ const page = {
 
 let origin: Origin
 let projectDir: string
+let commands: Commands
 
 /** A shop with this many pages. `answer` decides when each is sent. */
 async function openShop(pages: number, answer: (path: string) => Promise<void>): Promise<string[]> {
@@ -29,7 +31,7 @@ async function openShop(pages: number, answer: (path: string) => Promise<void>):
 }
 
 const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
-const command = (...args: string[]): Promise<CommandResult> => runProgram(args, { projectDir })
+const command = (...args: string[]): Promise<CommandResult> => commands.run(...args)
 const progress = async () => JSON.parse((await command('warmup:progress', '--json')).stdout).progress
 const fetched = () => origin.requests.filter(({ path }) => path.startsWith('/p/')).map(({ path }) => path)
 
@@ -53,6 +55,8 @@ beforeEach(async () => {
     join(projectDir, 'pagecache.yaml'),
     JSON.stringify({ salesChannels, warmup: { retries: 0, concurrency: 4 } }),
   )
+  commands = await openCommands(projectDir)
+  onTestFinished(() => commands.stop())
 })
 
 describe('from another process', () => {
@@ -125,12 +129,14 @@ describe('a consumer', () => {
     const paths = await openShop(40, (path) => (Number(path.slice(3)) < 8 ? Promise.resolve() : gate.promise))
     await command('warmup:start')
     const first = await startConsumer()
-    await until(() => expect(fetched().length).toBe(12))
+    // On a busy machine a worker lowers its concurrency, so the number in flight varies.
+    await until(() => fetched().length > 8)
     first.kill('SIGTERM')
     gate.resolve()
     expect(await first.ended).toBe(0)
-    expect(fetched()).toHaveLength(12)
-    expect(await progress()).toMatchObject({ status: 'running', processed_urls: 12, checked_urls: 12 })
+    const done = fetched().length
+    expect(done).toBeLessThan(40)
+    expect(await progress()).toMatchObject({ status: 'running', processed_urls: done, checked_urls: done })
     await startConsumer()
     await until(async () => expect((await progress()).status).toBe('completed'))
     expect(fetched().toSorted()).toEqual(paths.toSorted())
@@ -141,7 +147,7 @@ describe('a consumer', () => {
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 8 ? new Promise(() => {}) : Promise.resolve()))
     await command('warmup:start')
     const first = await startConsumer()
-    await until(() => expect(fetched().length).toBe(12))
+    await until(() => fetched().length > 8)
     await until(async () => expect((await progress()).processed_urls).toBe(8))
     first.kill('SIGTERM')
     await until(async () =>
@@ -149,11 +155,12 @@ describe('a consumer', () => {
     )
     first.kill('SIGTERM')
     expect(await first.ended).toBe(130)
+    const inFlight = fetched().length - 8
     held = false
     await startConsumer()
     await until(async () => expect((await progress()).status).toBe('completed'))
     expect(await progress()).toMatchObject({ processed_urls: 20, checked_urls: 20, failed_urls: 0 })
-    expect(fetched()).toHaveLength(24)
+    expect(fetched()).toHaveLength(20 + inFlight)
   })
 
   it('that was suspended past its lease has its results rejected', async () => {
@@ -162,7 +169,7 @@ describe('a consumer', () => {
     await openShop(20, (path) => (held && Number(path.slice(3)) >= 4 ? gate.promise : Promise.resolve()))
     await command('warmup:start')
     const first = await startConsumer()
-    await until(() => expect(fetched().length).toBe(8))
+    await until(() => fetched().length > 4)
     await until(async () => expect((await progress()).processed_urls).toBe(4))
     first.kill('SIGSTOP')
     held = false

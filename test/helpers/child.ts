@@ -11,11 +11,11 @@ export interface Child {
   /** Resolves when it has exited, for any reason, to its exit code; null after a signal. */
   ended: Promise<number | null>
   kill(signal: NodeJS.Signals): void
-  /** Sends the signal (default: SIGTERM), then SIGKILL after 15 s, and resolves to the exit code. Does nothing if it has already exited. */
+  /** Sends the signal (default: SIGTERM), then SIGKILL after a minute, and resolves to the exit code. Does nothing if it has already exited. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-const stopWithin = 15_000
+const stopWithin = 60_000
 
 /** Running process groups: a killed nginx or PHP master would leave its workers behind. */
 const groups = new Set<number>()
@@ -52,7 +52,7 @@ export async function startChild(
   },
 ): Promise<Child> {
   const [file, ...args] = argv
-  const { ready, within = 60_000, handOver, ...spawnOptions } = options
+  const { ready, within = 120_000, handOver, ...spawnOptions } = options
   const child = spawn(file, args, {
     ...spawnOptions,
     stdio: ['ignore', 'pipe', 'pipe', ...(handOver === undefined ? [] : [handOver])],

@@ -1,5 +1,6 @@
 import { request, type IncomingMessage } from 'node:http'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { until } from './until.ts'
 
 export interface Answer {
   status: number
@@ -43,6 +44,14 @@ export function decoded(answer: Answer): Buffer {
     default:
       return answer.body
   }
+}
+
+/** Repeats a request until it is answered from the cache: a page is stored a moment after its first answer. Returns the hit. */
+export async function untilHit(ask: () => Promise<Answer>): Promise<Answer> {
+  return await until(async () => {
+    const answer = await ask()
+    return isHit(answer) && answer
+  })
 }
 
 /** Whether `Cache-Status` (RFC 9211) reports a hit. */

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const patience = 120_000
 
 /** Calls `check` until it neither throws nor returns false, and returns its value. Fails with the last error of `check`. */
-export async function until<T>(check: () => T): Promise<Awaited<T>> {
+export async function until<T>(check: () => T): Promise<Exclude<Awaited<T>, false>> {
   for (const began = performance.now(); ;) {
     const failure = new Error(`Still false after ${patience / 1000} s: ${check}`)
     try {
       const value = await check()
-      if (value !== false) return value
+      if (value !== false) return value as Exclude<Awaited<T>, false>
     } catch (error) {
       failure.cause = error
     }

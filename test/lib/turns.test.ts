@@ -1,11 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { Turns } from '../../src/lib/turns.ts'
 
-/** Keeps the event loop busy. */
-function work(ms: number): void {
-  for (const end = performance.now() + ms; performance.now() < end;);
-}
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** Takes time. */
+const work = (ms: number) => void vi.advanceTimersByTime(ms)
 
 /** Runs 20 steps of 2 ms, and returns how many of them were complete after each turn of the event loop. */
 async function steps(turns: Turns, otherWork: number): Promise<number[]> {

@@ -214,7 +214,8 @@ it('while another process locks the store, reads work and a removal waits, then 
     status: 503,
   })
   pages.recordHits([{ page: pages.find(draft('a').key)[0]!, hits: 1, ms: 1, usedAt: 0 }])
-  const waiting = pages.remove({ kind: 'type', type: 'products' })
+  const { pages: patient } = await openPages({ directory })
+  const waiting = patient.remove({ kind: 'type', type: 'products' })
   await pause(20)
   holder.exec('COMMIT')
   holder.close()

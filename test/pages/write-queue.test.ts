@@ -4,12 +4,13 @@ import { rm, writeFile } from 'node:fs/promises'
 import type { Worker } from 'node:worker_threads'
 import zlib from 'node:zlib'
 import Database from 'better-sqlite3'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { PageIndex } from '../../src/pages/page-index.ts'
 import type { PageStore, Selection } from '../../src/pages/page-store.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { bodyOf, draft, openPages, origin, store } from '../stores/pages.ts'
+import { until } from '../helpers/until.ts'
 
 const megabyte = 2 ** 20
 
@@ -131,8 +132,10 @@ describe('a page that waits to be stored', () => {
 
   it('is stored by close', async () => {
     const { pages, directory } = await openWriter()
+    const { release } = lock(directory)
     for (let n = 0; n < 300; n += 1) await take(pages, `p${n}`)
-    expect(pages.waiting().pages).toBeGreaterThan(100)
+    expect(pages.waiting().pages).toBe(300)
+    release()
     await pages.close()
     const { pages: next } = await openPages({ directory })
     expect(next.counters().products.count).toBe(300)
@@ -146,7 +149,7 @@ describe('a page that waits to be stored', () => {
     const freshened = pages.freshen(page, { ...draft('a'), lifetime: 99 }, pages.fence())
     release()
     expect(await freshened).toMatchObject({ id: page.id, lifetime: 99 })
-    await expect.poll(() => pages.find(draft('a').key)[0]!.hits).toBe(3)
+    await until(() => pages.find(draft('a').key)[0]!.hits === 3)
   })
 })
 
@@ -173,7 +176,7 @@ describe('the queue', () => {
     await store(pages, 'before')
     const { release } = lock(directory)
     const taken = await Promise.all(Array.from({ length: 100 }, (_, n) => take(pages, `p${n}`)))
-    await vi.waitFor(() => expect(workers).toHaveLength(1))
+    await until(() => expect(workers).toHaveLength(1))
     await workers[0]!.terminate()
     release()
     await pages.settled({ kind: 'all' })
@@ -191,7 +194,7 @@ describe('the queue', () => {
     const { release } = lock(directory)
     const page = (await take(pages, 'a'))!
     for (const nth of [0, 1]) {
-      await vi.waitFor(() => expect(workers).toHaveLength(nth + 1), { timeout: 5_000 })
+      await until(() => expect(workers).toHaveLength(nth + 1))
       if (nth === 1) await once(workers[nth]!, 'message')
       await workers[nth]!.terminate()
     }
@@ -216,7 +219,7 @@ describe('thorough compression', () => {
     await pages.settled(page)
     const [seen] = other.find(draft('a').key)
     pages.recordHits([{ page, hits: 2, ms: 1, usedAt: 1 }])
-    await vi.waitFor(() => expect(pages.find(draft('a').key)[0]!.encoding).toBe('br'), { timeout: 10_000 })
+    await until(() => expect(pages.find(draft('a').key)[0]!.encoding).toBe('br'))
     const [recoded] = pages.find(draft('a').key)
     expect(recoded).toMatchObject({ id: page.id, hits: 2, originalSize: html.length })
     expect(recoded!.size).toBeLessThan(cheap.length)
@@ -254,7 +257,11 @@ describe.skipIf(!canMount)('a full disk', () => {
     const { pages } = await openWriter(await mounted('size=2m'))
     for (let n = 0; n < 400; n += 1) await take(pages, `p${n}`, Buffer.alloc(9_000, n))
     await pages.settled({ kind: 'all' })
-    expect(await pages.readBody(pages.find(draft('p399').key)[0]!)).toEqual(Buffer.alloc(9_000, 399))
+    // Only a third fits. A page that fails in spite of the evictions is given up, so not every late one need be there.
+    const late = pages.list({ limit: 1_000, offset: 0 }).items.filter(({ key }) => Number(/\d+$/.exec(key)) >= 300)
+    expect(late).not.toEqual([])
+    for (const page of late)
+      expect(await pages.readBody(page)).toEqual(Buffer.alloc(9_000, Number(/\d+$/.exec(page.key))))
     expect(pages.damaged()).toBe(0)
   })
 })
@@ -272,5 +279,5 @@ it('a page that cannot be written is served while it waits, and leaves memory wh
   expect(page.id).toBeLessThan(0)
   expect(pages.find(draft('a').key)).toEqual([])
   expect(dropped).toContain(draft('a').key)
-  await expect.poll(async () => (await store(pages, 'a')) !== null, { timeout: 10_000 }).toBe(true)
+  await until(async () => (await store(pages, 'a')) !== null)
 })

@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import { draft, openPages, origin } from '../stores/pages.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 type Report = { purged: number; waiting: number } | { stored: number }
 
@@ -42,9 +43,7 @@ it('processes killed with pages in their queues lose no acknowledged page and le
     const prefixes = [`one${round}-`, `two${round}-`]
     const children = prefixes.map((prefix) => start(directory, prefix))
     for (const { acknowledged } of children)
-      await expect
-        .poll(() => acknowledged.purged > 2 + round && acknowledged.stored >= 0, { timeout: 60_000 })
-        .toBe(true)
+      await until(() => acknowledged.purged > 2 + round && acknowledged.stored >= 0)
     // While they run, a third process finds no page from before a purge that it knows to be acknowledged.
     for (const [at, prefix] of prefixes.entries()) {
       const { purged } = children[at]!.acknowledged
@@ -66,4 +65,4 @@ it('processes killed with pages in their queues lose no acknowledged page and le
   expect(items).toHaveLength(total)
   expect(pages.counters().products.count).toBe(total)
   expect(pages.find(draft('never').key)).toEqual([])
-}, 200_000)
+})

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Selection } from '../../src/pages/page-store.ts'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import type { DeliverySetup } from '../../src/purge/deliver/open-delivery.ts'
@@ -14,6 +14,7 @@ import { openRecords } from '../../src/records/open.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { draft, openPages, store } from '../stores/pages.ts'
+import { until } from '../helpers/until.ts'
 
 const range = { limit: 1, offset: 0 }
 
@@ -122,7 +123,7 @@ describe('deliveries in the thread', () => {
     const delivering = purging.deliver!(setup, { stop: stop.signal, onEvent: () => {} })
     const purged = Array.from({ length: 40 }, (_, n) => `t${n}`)
     await Promise.all(purged.map((tag) => purging.invalidate(byTag(tag))))
-    await vi.waitFor(async () => {
+    await until(async () => {
       const open = await records.db
         .selectFrom('purge_deliveries')
         .select('purge_id')
@@ -130,7 +131,7 @@ describe('deliveries in the thread', () => {
         .execute()
       expect(open).toEqual([])
       expect(await records.db.selectFrom('queue_messages').select('id').execute()).toEqual([])
-    }, 20_000)
+    })
     expect([...tags].sort()).toEqual(purged.sort())
     stop.abort()
     await delivering
@@ -155,10 +156,7 @@ describe('deliveries in the thread', () => {
     const expired = { ...unreachable, settings: { ...setup.settings, retryFor: -1_000 } }
     const delivering = purging.deliver!(expired, { stop: stop.signal, onEvent: (event) => events.push(event) })
     await purging.invalidate(byTag('t'))
-    await vi.waitFor(
-      () => expect(events).toMatchObject([{ kind: 'failed', message: { type: 'purge.deliver' } }]),
-      20_000,
-    )
+    await until(() => expect(events).toMatchObject([{ kind: 'failed', message: { type: 'purge.deliver' } }]))
     stop.abort()
     await delivering
   })

@@ -34,7 +34,7 @@ it('a smaller copy over the open file is noticed at once, and nothing is written
   await expect(write(records)).rejects.toMatchObject({ code: 'STORE_LOST' })
 })
 
-it('checkpoints of this and another connection are not taken for it', { timeout: 60_000 }, async () => {
+it('checkpoints of this and another connection are not taken for it', async () => {
   const { directory, records, file } = await openWithRows()
   const other = await open(directory)
   const started = (await readFile(file)).length
@@ -46,7 +46,7 @@ it('checkpoints of this and another connection are not taken for it', { timeout:
   expect((await readFile(file)).length).toBeGreaterThan(started)
 })
 
-it('a log that was filled and truncated again is not taken for it', { timeout: 60_000 }, async () => {
+it('a log that was filled and truncated again is not taken for it', async () => {
   const { directory, records } = await openWithRows()
   const other = await open(directory)
   for (const writer of [other, records, other, records]) {

@@ -217,7 +217,7 @@ function describeRemovals(name: string, open: (options?: SuiteOptions) => Promis
 
     it('removes more pages of one tag than fit one transaction', async () => {
       const pages = await open()
-      for (let n = 0; n < 1_203; n += 1) await store(pages, `p${n}`)
+      await Promise.all(Array.from({ length: 1_203 }, (_, n) => store(pages, `p${n}`)))
       expect(await pages.remove({ kind: 'tags', tags: ['all-products', 'product-p1'] })).toBe(1_203)
       expect(pages.counters().products.count).toBe(0)
     })

@@ -158,7 +158,8 @@ it('an interrupted run finishes requests in flight, is paused, and exits with 13
   })
   child.stdout.resume()
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  await until(() => expect(origin.requests.filter(({ path }) => paths.slice(8).includes(path)).length).toBe(4))
+  // On a busy machine the warmup lowers its concurrency: the fourth request would come after a time-out.
+  await until(() => origin.requests.some(({ path }) => paths.slice(8).includes(path)))
   child.kill('SIGINT')
   expect(await ended).toBe(130)
   const progress = (await progressIn(cwd))!

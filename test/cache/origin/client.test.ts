@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { HeaderPair } from '../../../src/pages/page.ts'
 import { installed } from '../../helpers/rivals.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
 import { ask, openClient, openRawShop, plain } from './raw-shop.ts'
+import { until } from '../../helpers/until.ts'
 
 const site: HeaderPair = ['host', 'shop.example']
 /** A turn of the event loop, after which a connection is kept. */
@@ -82,7 +83,7 @@ describe('a request', () => {
     const shop = await openRawShop((socket) => socket.pause())
     let drained = 0
     const asked = ask(openClient(), { origin: shop.url, method: 'POST', body: 'stream' }, { onDrain: () => drained++ })
-    await vi.waitFor(() => expect(drained).toBe(1))
+    await until(() => expect(drained).toBe(1))
     const piece = Buffer.alloc(1 << 20)
     let sent = 0
     while (asked.exchange.write(piece)) sent++
@@ -90,7 +91,7 @@ describe('a request', () => {
     shop.connections[0]!.socket.removeAllListeners('data')
       .on('data', () => {})
       .resume()
-    await vi.waitFor(() => expect(drained).toBeGreaterThan(1))
+    await until(() => expect(drained).toBeGreaterThan(1))
     asked.exchange.abort()
   })
 
@@ -102,17 +103,17 @@ describe('a request', () => {
     expect((await result).body).toBe('too large')
     exchange.write(Buffer.from('of no interest'))
     exchange.end()
-    await vi.waitFor(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
+    await until(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
     expect(shop.connections[0]!.text).not.toContain('interest')
   })
 
   it('that was aborted ends its connection and reports nothing', async () => {
     const shop = await openRawShop((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'))
     const asked = ask(openClient(), { origin: shop.url }, { onError: () => expect.unreachable() })
-    await vi.waitFor(() => expect(asked.soFar.body).toBe('half'))
+    await until(() => expect(asked.soFar.body).toBe('half'))
     asked.exchange.abort()
     expect(asked.exchange.over).toBe(true)
-    await vi.waitFor(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
+    await until(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
   })
 })
 
@@ -158,7 +159,7 @@ describe('a connection', () => {
     await turn()
     const { socket } = shop.connections[0]!
     socket.write(forged)
-    await vi.waitFor(() => expect(socket.destroyed).toBe(true))
+    await until(() => expect(socket.destroyed).toBe(true))
     expect((await ask(client, { origin: shop.url }).result).body).toBe('1')
   })
 
@@ -225,7 +226,7 @@ describe('a response that is not plain is read as undici reads it', () => {
   ])('one that %s is broken', async (_, sent) => {
     const shop = await openRawShop((socket) => socket.write(sent))
     expect((await ask(openClient(), { origin: shop.url }).result).error).not.toBe(null)
-    await vi.waitFor(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
+    await until(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
   })
 
   it.each(['HTTP/1.1 200 OK\r\n\r\nhalf', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf', 'HTTP/1.1 200 OK\r\n'])(
@@ -248,19 +249,19 @@ describe('a shop that is too slow', () => {
     const shop = await openRawShop((socket) => void socket.write(sent))
     const { error } = await ask(openClient(timeouts), { origin: shop.url }).result
     expect(error).toMatchObject({ failure: 'timeout', message: expect.stringContaining(message) as string })
-    await vi.waitFor(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
+    await until(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
   })
 
   it('has no deadline while its reader pauses', async () => {
     const shop = await openRawShop((socket) => void socket.write(plain('x'.repeat(200_000))))
     const asked = ask(
-      openClient({ idle: 30 }),
+      openClient({ idle: 1000 }),
       { origin: shop.url },
       { onData: (piece) => ((asked.soFar.body += String(piece)), false) },
     )
-    await vi.waitFor(() => expect(asked.soFar.body).not.toBe(''))
+    await until(() => expect(asked.soFar.body).not.toBe(''))
     const before = asked.soFar.body.length
-    await new Promise((resolve) => setTimeout(resolve, 120))
+    await new Promise((resolve) => setTimeout(resolve, 2500))
     expect(asked.soFar.body.length).toBe(before)
     const reading = setInterval(() => asked.exchange.resume(), 1)
     expect((await asked.result).error).toBe(null)
@@ -271,10 +272,10 @@ describe('a shop that is too slow', () => {
   it('a body that is held back comes whole when it is resumed', async () => {
     const shop = await openRawShop((socket) => void socket.write(`${plain('held')}`))
     const asked = ask(openClient(), { origin: shop.url }, { onHead: () => false })
-    await vi.waitFor(() => expect(shop.connections[0]?.text).toContain('GET'))
+    await until(() => expect(shop.connections[0]?.text).toContain('GET'))
     await turn()
     expect(asked.soFar.body).toBe('')
-    await vi.waitFor(() => (asked.exchange.resume(), expect(asked.soFar.body).toBe('held')))
+    await until(() => (asked.exchange.resume(), expect(asked.soFar.body).toBe('held')))
     await asked.result
   })
 
@@ -318,14 +319,14 @@ describe('as streams', () => {
       headers: [site],
       body: null,
       signal: null,
-      limit: 40,
+      limit: 1000,
       onInterim: () => {},
     }
     const limited = await openClient().send(request)
     await expect(text(limited.body)).rejects.toMatchObject({ failure: 'timeout' })
     const extended = await openClient().send(request)
     extended.extend()
-    await new Promise((resolve) => setTimeout(resolve, 120))
+    await new Promise((resolve) => setTimeout(resolve, 2500))
     expect(extended.body.errored).toBe(null)
     extended.body.destroy()
   })
@@ -342,10 +343,10 @@ describe('as streams', () => {
       signal: aborting.signal,
       onInterim: () => {},
     })
-    await vi.waitFor(() => expect(shop.connections).toHaveLength(1))
+    await until(() => expect(shop.connections).toHaveLength(1))
     aborting.abort(new Error('enough'))
     await expect(sent).rejects.toThrow('enough')
-    await vi.waitFor(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
+    await until(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
   })
 })
 

@@ -5,6 +5,7 @@ import { VisitorLeft } from '../../../src/cache/visit.ts'
 import { classifyUrl } from '../../../src/cache/classify-url.ts'
 import type { Reply } from '../scripted-origin.ts'
 import { openSite, shopUrl } from '../site.ts'
+import { until } from '../../helpers/until.ts'
 
 const page = { fields: { 'Cache-Control': 'public, max-age=60' }, body: 'the page' }
 
@@ -16,7 +17,7 @@ async function openSlow(limits: SlotLimits, changes: Partial<CacheSettings> = {}
   site.answers(() => new Promise<Reply>((resolve) => waiting.push(resolve)))
   return {
     site,
-    arrived: (count: number) => vi.waitFor(() => expect(site.origin.requests).toHaveLength(count)),
+    arrived: (count: number) => until(() => expect(site.origin.requests).toHaveLength(count)),
     counts: () => site.cache.origin.counts,
     release: (reply: Reply = page) => waiting.shift()!(reply),
   }
@@ -92,7 +93,7 @@ describe('a shop with as many visitors as it may have', () => {
     const first = site.visit('/account/a')
     await arrived(1)
     const crowd = Array.from({ length: 20 }, () => site.visit('/b'))
-    await vi.waitFor(() => expect(counts().waiting).toBe(1))
+    await until(() => expect(counts().waiting).toBe(1))
     release()
     await arrived(2)
     release()
@@ -105,7 +106,7 @@ describe('a shop with as many visitors as it may have', () => {
     await arrived(1)
     const leaving = new AbortController()
     const left = site.visit('/account/b', { signal: leaving.signal })
-    await vi.waitFor(() => expect(counts().waiting).toBe(1))
+    await until(() => expect(counts().waiting).toBe(1))
     leaving.abort(new VisitorLeft())
     await expect(left).rejects.toBeInstanceOf(VisitorLeft)
     expect(counts()).toEqual({ active: 1, waiting: 0, rejected: 0 })

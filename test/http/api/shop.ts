@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { startDaemon, type Daemon, type DaemonOptions } from '../../helpers/daemon.ts'
 import { exchange, type Answer, type ExchangeOptions } from '../../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../../helpers/origin.ts'
@@ -54,7 +54,17 @@ export async function openShop(options: DaemonOptions = {}): Promise<Shop> {
 }
 
 /** Resident memory of a process, in bytes. */
-export async function residentMemory(pid: number): Promise<number> {
+export const residentMemory = (pid: number) => memoryOf(pid, 'VmRSS')
+
+/** Returns a function that reads how far the resident memory of a process has risen above its present size at most, in bytes. */
+export async function watchMemory(pid: number): Promise<() => Promise<number>> {
+  // Resets the peak that the kernel keeps (proc(5)).
+  await writeFile(`/proc/${pid}/clear_refs`, '5')
+  const before = await residentMemory(pid)
+  return async () => (await memoryOf(pid, 'VmHWM')) - before
+}
+
+async function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)![1]) * 1024
 }

@@ -273,7 +273,7 @@ it('the framing knows where Node finds the end of a request', async () => {
         })
       }),
     )
-}, 120_000)
+})
 
 it('the framing is lost for good at what is not plain', () => {
   const framing = new Framing()

@@ -98,7 +98,9 @@ describe('the flow of a URL', () => {
     'of each of 1,300 pages names the purge by %s that took them, with its exact number',
     async (_, target) => {
       const { purging, pages, records } = await openPurges()
-      for (let n = 0; n < 1_300; n += 1) await store(pages, `p${n}`, { url: `${url}/${n}`, tags: ['t'] })
+      await Promise.all(
+        Array.from({ length: 1_300 }, (__, n) => store(pages, `p${n}`, { url: `${url}/${n}`, tags: ['t'] })),
+      )
       const { pagesRemoved } = await purging.invalidate(of(target))
       expect(pagesRemoved).toBe(1_300)
       await until(async () => expect((await listUrls(records.db, range)).total).toBe(1_300))
@@ -246,17 +248,18 @@ describe('odd keys', () => {
     },
   )
 
-  it('a hundred thousand tags in one request are purged', async () => {
+  // More than one transaction takes (200) and more than one statement can bind (32,766).
+  it('forty thousand tags in one request are purged', async () => {
     const { purging, pages, records } = await openPurges()
-    await store(pages, 'a', { tags: ['t99999'] })
-    const tags = Array.from({ length: 100_000 }, (_, n) => `t${n}`)
+    await store(pages, 'a', { tags: ['t39999'] })
+    const tags = Array.from({ length: 40_000 }, (_, n) => `t${n}`)
     expect((await purging.invalidate(of({ scope: 'tags', tags }))).pagesRemoved).toBe(1)
     const { total, items } = await listRecent(records.db, { limit: 2, offset: 0 })
-    expect(total).toBe(100_000)
+    expect(total).toBe(40_000)
     expect(items).toMatchObject([
-      { tag: 't99999', pagesRemoved: 1 },
-      { tag: 't99998', pagesRemoved: 0 },
+      { tag: 't39999', pagesRemoved: 1 },
+      { tag: 't39998', pagesRemoved: 0 },
     ])
-    expect((await readPurgeStatistics(records.db, aMoment)).overview.distinctTags).toBe(100_000)
+    expect((await readPurgeStatistics(records.db, aMoment)).overview.distinctTags).toBe(40_000)
   })
 })
