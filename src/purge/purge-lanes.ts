@@ -1,4 +1,5 @@
 import { PagecacheError } from '../errors.ts'
+import { Arrivals } from './arrivals.ts'
 import {
   carryOut,
   recordIntents,
@@ -56,6 +57,7 @@ export class PurgeLanes {
   readonly #options: PurgingOptions
   readonly #events: LaneEvents
   readonly #small: Waiting[] = []
+  readonly #arrivals = new Arrivals()
   readonly #wide = new Map<string, Waiting[]>()
   readonly #unreleased: Intent[] = []
   #writing = false
@@ -72,7 +74,7 @@ export class PurgeLanes {
     return new Promise((resolve, reject) => {
       const waiting = { plan, since: performance.now(), resolve, reject }
       if (isSmall(plan)) {
-        this.#small.push(waiting)
+        this.#arrivals.arrived(this.#small.push(waiting))
         // Invalidations of one turn of the event loop form a group.
         setImmediate(() => void this.#events.track(this.#writeGroups()))
       } else {
@@ -92,11 +94,22 @@ export class PurgeLanes {
     if (this.#writing) return
     this.#writing = true
     try {
-      while (this.#small.length > 0)
-        await this.#start(this.#nextGroup(), (intents, group) => this.#carryOutGroup(intents, group))
+      while (this.#small.length + this.#unreleased.length > 0) {
+        await this.#arrivals.gathered(this.#small.length)
+        // During a storm of purges many groups are released together.
+        if (this.#small.length === 0 || this.#unreleased.length >= maxUnreleased) await this.#release()
+        if (this.#small.length > 0) await this.#writeGroup()
+      }
     } finally {
       this.#writing = false
     }
+  }
+
+  async #writeGroup(): Promise<void> {
+    const started = performance.now()
+    const group = this.#nextGroup()
+    await this.#start(group, (intents, same) => this.#carryOutGroup(intents, same))
+    this.#arrivals.answered(group.length + this.#small.length, performance.now() - started)
   }
 
   #nextGroup(): Waiting[] {
@@ -170,12 +183,10 @@ export class PurgeLanes {
     }
     this.#succeed(intents, group, carried)
     this.#unreleased.push(...intents.filter((_, index) => carried[index]!.pagesRemoved > 0 && !carried[index]!.tracing))
-    await this.#release()
   }
 
-  /** Releases the pages of recorded groups, so that they can be deleted; during a storm of purges, many groups together. */
+  /** Releases the pages of recorded groups, so that they can be deleted. */
   async #release(): Promise<void> {
-    if (this.#small.length > 0 && this.#unreleased.length < maxUnreleased) return
     await releaseAll(this.#options.pages, this.#unreleased.splice(0))
   }
 
