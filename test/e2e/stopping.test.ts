@@ -22,17 +22,23 @@ interface Visitor {
 /** A visitor on a keep-alive connection; `next` is called for each response. */
 function come(shop: Shop, next: (visitor: Visitor) => void = () => {}): Visitor {
   const socket = connect({ port: shop.port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
-  let bytes = Buffer.alloc(0)
-  let told = 0
+  const answers: WireAnswer[] = []
+  /** The beginning of an answer. Whole ones are parsed once: a fast daemon sends thousands before a slow one of the visitors has twenty. */
+  let rest = ''
   const visitor: Visitor = {
     socket,
-    answers: () => parseAnswers(bytes, [], visitor.ended).answers,
+    answers: () =>
+      visitor.ended ? [...answers, ...parseAnswers(Buffer.from(rest, 'latin1'), [], true).answers] : answers,
     ended: false,
     reset: false,
   }
   socket.on('data', (chunk: Buffer) => {
-    bytes = Buffer.concat([bytes, chunk])
-    for (const count = visitor.answers().length; told < count; told++) next(visitor)
+    const parsed = parseAnswers(Buffer.from(rest + chunk.toString('latin1'), 'latin1'), [], false)
+    rest = parsed.rest
+    for (const answer of parsed.answers) {
+      answers.push(answer)
+      next(visitor)
+    }
   })
   socket.on('end', () => {
     visitor.ended = true
