@@ -8,3 +8,8 @@ export function random(seed: number): () => number {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
 }
+
+/** True in this share of the cases. */
+export const chance = (next: () => number, share: number): boolean => next() < share
+
+export const pick = <T>(next: () => number, from: readonly T[]): T => from[Math.floor(next() * from.length)]!

@@ -2,42 +2,23 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openRecords, type Records } from '../../src/records/open.ts'
+import type { Records } from '../../src/records/open.ts'
 import type { TrackedEvent } from '../../src/stages/batch.ts'
 import { erasureModes, eraseCustomer } from '../../src/stages/erase-customer.ts'
 import { pruneEvents } from '../../src/stages/prune.ts'
 import { createStage } from '../../src/stages/stages.ts'
-import { openTracker } from '../../src/stages/tracker.ts'
-import { tempDir } from '../helpers/temp-dir.ts'
+import { channels, day, noon, openStages } from './plain-count.ts'
 import { settings } from './storefront.ts'
 
-const day = 24 * 3_600_000
-const noon = Date.UTC(2026, 10, 20, 12)
-const channels = [{ id: 'channel-1', name: 'Storefront', url: 'http://shop.example' }]
-
-/** Records as in a daemon: one connection here, one in the tracker's thread, and events of three hundred customers. */
+/** Records as in a daemon: one connection here, one in the tracker's thread, and events of one stage. */
 async function openEvents(now: () => number = () => noon) {
-  const directory = await tempDir()
-  const records = await openRecords({ directory, now })
-  const tracker = openTracker({ directory, channels })
-  onTestFinished(async () => {
-    await tracker.close()
-    await records.close()
-  })
-  const stage = await createStage(records, channels, settings)
-  const event = (customer: string | null, at: number, more: Partial<TrackedEvent> = {}): TrackedEvent => ({
-    popupId: stage.id,
-    type: 'close',
-    salesChannelId: 'channel-1',
-    customerId: customer,
-    pageType: null,
-    requestUrl: null,
-    at,
-    session: null,
-    counted: true,
-    ...more,
-  })
-  return { directory, records, tracker, event }
+  const { event, ...opened } = await openStages(now)
+  const stage = await createStage(opened.records, channels, settings)
+  return {
+    ...opened,
+    event: (customerId: string | null, at: number, more: Partial<TrackedEvent> = {}) =>
+      event(stage.id, at, { type: 'close', customerId, ...more }),
+  }
 }
 
 /** All bytes of the directory: the database, its write-ahead log, and any other files. */

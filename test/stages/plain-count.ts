@@ -15,6 +15,7 @@ export const noon = Date.UTC(2026, 10, 20, 12)
 export const channels = [{ id: 'channel-1', name: 'Storefront', url: 'http://shop.example' }]
 
 export async function openStages(now: () => number = () => noon): Promise<{
+  directory: string
   records: Records
   tracker: Tracker
   event: (popupId: string, at: number, more?: Partial<TrackedEvent>) => TrackedEvent
@@ -38,7 +39,7 @@ export async function openStages(now: () => number = () => noon): Promise<{
     counted: true,
     ...more,
   })
-  return { records, tracker, event }
+  return { directory, records, tracker, event }
 }
 
 /** The expected statistics, counted from the events. */
@@ -70,5 +71,3 @@ export async function assertAgreement(
     return Object.values(value.totals).reduce((sum, number) => sum + number, 0)
   })
 }
-
-export const random = (seed: number) => () => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647

@@ -5,8 +5,9 @@ import { pruneEvents } from '../../src/stages/prune.ts'
 import { readStatistics } from '../../src/stages/statistics.ts'
 import { type EventType, eventTypes } from '../../src/stages/stage.ts'
 import { createStage } from '../../src/stages/stages.ts'
+import { pick, random } from '../helpers/random.ts'
 import { settings } from './storefront.ts'
-import { assertAgreement, channels, day, noon, openStages, random } from './plain-count.ts'
+import { assertAgreement, channels, day, noon, openStages } from './plain-count.ts'
 
 describe('statistics', () => {
   it('always match a plain count: while events arrive, after pruning and after erasure', async () => {
@@ -16,7 +17,7 @@ describe('statistics', () => {
       await createStage(records, channels, { ...settings, retentionDays: 0 }),
     ]
     const next = random(7)
-    const oneOf = <T>(list: readonly T[]) => list[Math.floor(next() * list.length)]!
+    const oneOf = <T>(list: readonly T[]) => pick(next, list)
     const ranges = [
       ['2026-11-20', '2026-11-20'],
       ['2026-11-19', '2026-11-20'],

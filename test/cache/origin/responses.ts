@@ -1,9 +1,8 @@
+import { chance, pick } from '../../helpers/random.ts'
+
 /** Responses by a grammar, most of them by the book and some made wrong. */
 
 type Next = () => number
-
-const chance = (next: Next, share: number) => next() < share
-const pick = <T>(next: Next, from: readonly T[]): T => from[Math.floor(next() * from.length)]!
 
 export const methods = ['GET', 'GET', 'GET', 'HEAD', 'POST', 'DELETE'] as const
 
