@@ -92,9 +92,10 @@ export class SharedFetches {
     return mayServeStale(stale.page, reason, this.#options.now())
   }
 
-  /** Whether a stale page stands in for an error, so that visitors need not ask the shop themselves. */
+  /** Whether an error left visitors with a stale page: it says nothing about whether the page may be stored. */
   #isFailure({ status }: Fetched, stale: HeldPage | null): boolean {
-    return serverErrors.has(status) && stale !== null && this.#standsIn(stale, 'error')
+    if (!serverErrors.has(status) || stale === null) return false
+    return this.#standsIn(stale, 'error') || usability(stale.page, this.#options.now()) === 'stale-while-revalidate'
   }
 
   isUnderWay(url: string): boolean {
