@@ -3,7 +3,5 @@ import type { PlainRequest } from './plain-request.ts'
 
 /** A GET or HEAD that is a whole chunk and that memory may answer; null for everything else. */
 export function toHitRequest(head: PlainRequest, chunk: Buffer): HotRequest | null {
-  const { sentMethod } = head
-  const isRead = sentMethod === 'GET' || sentMethod === 'HEAD'
-  return isRead && head.isHot && head.length === chunk.length ? head : null
+  return head.isRead && head.isHot && head.length === chunk.length ? head : null
 }

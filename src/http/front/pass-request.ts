@@ -21,7 +21,7 @@ export function toPassRequest(head: PlainRequest, chunk: Buffer): PassRequest | 
   if (head.asksForTags || !methods.has(method)) return null
   const announced = head.field('content-length')
   // The body of a GET is read, and dropped, by Node's server.
-  if (announced !== null && (method === 'GET' || method === 'HEAD' || !/^\d{1,15}$/.test(announced))) return null
+  if (announced !== null && (head.isRead || !/^\d{1,15}$/.test(announced))) return null
   const size = head.length + Number(announced ?? 0)
   if (chunk.length > size || size > largestChunk) return null
   const body = size === head.length ? null : chunk.subarray(head.length)
