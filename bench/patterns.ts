@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { examine } from '../src/http/front/guard.ts'
 import { readBan } from '../src/http/purge/ban-request.ts'
 import { splitTags } from '../src/http/purge/order.ts'
-import { parseHitRequest } from '../src/http/front/hit-request.ts'
+import { parsePlainRequest } from '../src/http/front/plain-request.ts'
 import { globMatcher } from '../src/lib/glob.ts'
 import { maskUrls, printable } from '../src/lib/safe-text.ts'
 import { trimEndingSlashes } from '../src/lib/url.ts'
@@ -136,7 +136,8 @@ const cases: [name: string, run: (size: number) => unknown][] = [
   ],
   [
     'plain GET from the socket',
-    (size) => parseHitRequest(Buffer.from(`GET /${'a'.repeat(100)} HTTP/1.1\r\n${of('a: b\r\n', size)}x`), false, 200),
+    (size) =>
+      parsePlainRequest(Buffer.from(`GET /${'a'.repeat(100)} HTTP/1.1\r\n${of('a: b\r\n', size)}x`), false, 200),
   ],
   ['BAN from the socket', (size) => readBan(Buffer.from(`BAN / HTTP/1.1\r\n${of('a: b\r\n', size)}x`))],
   ['page of a sitemap', (size) => classifyPageUrl(`http://shop.example/${of('add-to-', size)}`, channel, rules)],

@@ -34,7 +34,7 @@ export class PageWriter {
     const { promise, resolve, reject } = Promise.withResolvers<WriterAnswer>()
     this.#asked = { resolve, reject }
     worker.ref()
-    worker.postMessage({ task, now } satisfies ToWriter)
+    worker.postMessage({ task, now } satisfies ToWriter, task.kind === 'pages' ? [task.bodies.buffer] : [])
     return promise.finally(() => worker.unref())
   }
 

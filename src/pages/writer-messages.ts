@@ -21,23 +21,38 @@ export type WriterTask =
   | { kind: 'hits'; hits: readonly StoredHits[] }
   | { kind: 'recode'; page: Page }
 
-/** `pages`: all but the bodies as JSON, which takes a third of the time of a structured clone. */
+/**
+ * `pages`: all but the bodies as JSON, which takes a third of the time of a structured clone. `bodies`: one after the other, so that one buffer is
+ * handed over for all.
+ */
 interface GroupTask {
   kind: 'pages'
+  count: number
   pages: string
-  bodies: readonly Uint8Array[]
+  bodies: Uint8Array<ArrayBuffer>
 }
+
+/** A page without its body, of which `size` bytes follow those of the pages before. */
+type SentPage = Omit<NewPage, 'body'> & { size: number }
 
 /** @param group pages whose times are finite, as JSON needs it */
 export function toGroupTask(group: readonly NewPage[]): GroupTask {
-  const pages = group.map(({ draft, fence, file }): Omit<NewPage, 'body'> => ({ draft, fence, file }))
-  return { kind: 'pages', pages: JSON.stringify(pages), bodies: group.map(({ body }) => body) }
+  const pages = group.map(({ draft, fence, file, body }): SentPage => ({ draft, fence, file, size: body.length }))
+  const bodies = new Uint8Array(group.reduce((sum, { body }) => sum + body.length, 0))
+  let at = 0
+  for (const { body } of group) {
+    bodies.set(body, at)
+    at += body.length
+  }
+  return { kind: 'pages', count: group.length, pages: JSON.stringify(pages), bodies }
 }
 
 export function toGroup({ pages, bodies }: GroupTask): NewPage[] {
-  return (JSON.parse(pages) as Omit<NewPage, 'body'>[]).map((page, at) => {
-    const { buffer, byteOffset, byteLength } = bodies[at]!
-    return { ...page, body: Buffer.from(buffer, byteOffset, byteLength) }
+  let at = 0
+  return (JSON.parse(pages) as SentPage[]).map(({ size, ...page }) => {
+    const body = Buffer.from(bodies.buffer, bodies.byteOffset + at, size)
+    at += size
+    return { ...page, body }
   })
 }
 

@@ -25,6 +25,8 @@ it('purges by command while a daemon serves: output, removed pages and logs', as
   const hit = /hit/
   const warm = async () => {
     for (const path of ['/shoes/', '/hats/']) await until(async () => expect(await visit(path)).toMatch(hit))
+    // A page is a hit before it is stored, and a command counts stored pages only.
+    await until(async () => expect(await run('cache:stats', '--json')).toMatch(/"totalFiles": ?2\b/))
   }
   const run = async (...args: string[]) => {
     const { code, stdout, stderr } = await daemon.run(...args)

@@ -8,7 +8,7 @@ import { openQueue } from '../../src/queue/records-queue.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import { openRecords } from '../../src/records/open.ts'
 
-export type Step = 'intended' | 'removed' | 'recording' | 'recorded' | 'none'
+export type Step = 'intended' | 'removed' | 'recording' | 'recorded' | 'releasing' | 'none'
 
 const [directory, step] = process.argv.slice(2) as [string, Step]
 const now = Date.now
@@ -34,7 +34,7 @@ const dying: PageStore = new Proxy(pages, {
         return removed
       }
     }
-    if (name === 'release') dieAt('recorded')
+    if (name === 'release') dieAt('releasing')
     const value = target[name as keyof PageStore] as unknown
     return typeof value === 'function' ? (value.bind(target) as unknown) : value
   },
@@ -57,9 +57,14 @@ const purging = await openPurging({
   followUp: null,
   clearDirectory: () => Promise.resolve(0),
 })
-process.send!(
-  await purging.invalidate({ targets: [{ scope: 'tags', tags: ['t'] }], soft: false, source: 'cli', actor: null }),
-)
+const invalidated = await purging.invalidate({
+  targets: [{ scope: 'tags', tags: ['t'] }],
+  soft: false,
+  source: 'cli',
+  actor: null,
+})
+dieAt('recorded')
+process.send!(invalidated)
 await purging.close()
 await pages.close()
 await records.close()

@@ -34,7 +34,7 @@ async function purgeIn(directory: string, step: Step): Promise<unknown> {
   return value
 }
 
-const steps: readonly Step[] = ['intended', 'removed', 'recording', 'recorded']
+const steps: readonly Step[] = ['intended', 'removed', 'recording', 'recorded', 'releasing']
 
 describe('a purge whose process is killed', () => {
   it.each(steps)('at the step %s is carried out once at the next start', async (step) => {
@@ -42,7 +42,9 @@ describe('a purge whose process is killed', () => {
     const first = await openPurges({ directory, now: Date.now })
     await store(first.pages, 'a', { tags: ['t'], deleteAt: Date.now() + 60_000 })
     await first.purging.close()
-    expect(await purgeIn(directory, step)).toBeNull()
+    const answer = await purgeIn(directory, step)
+    // Pages are released after the answer.
+    if (step !== 'releasing') expect(answer).toBeNull()
 
     const { pages, records } = await openPurges({ directory, now: Date.now, proxies: ['varnish-1'] })
     expect(pages.find(draft('a').key)).toEqual([])

@@ -1,13 +1,7 @@
 import { mostFields } from './guard.ts'
-import { fieldsThatDisqualify } from './hot-fields.ts'
-import { defineGrammar, largestChunk, parsePlainRequest } from './plain-request.ts'
+import { largestChunk, parsePlainRequest } from './plain-request.ts'
 
 const nothing: Buffer = Buffer.alloc(0)
-
-/** Requests without a body or with a Content-Length. Node's parser alone decides where any other ends. */
-const grammar = defineGrammar('(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|PURGE)', fieldsThatDisqualify('framing'), {
-  body: true,
-})
 
 /** Follows where the requests end in the bytes that Node's parser gets, as long as they are plain. */
 export class Framing {
@@ -48,7 +42,7 @@ export class Framing {
       return nothing
     }
     this.#head = nothing
-    const request = parsePlainRequest(head.subarray(0, end), grammar, false, mostFields)
+    const request = parsePlainRequest(head.subarray(0, end), false, mostFields)
     const length = request === null ? null : (request.field('content-length') ?? '0')
     if (length === null || !/^\d{1,15}$/.test(length)) {
       this.isLost = true

@@ -12,7 +12,7 @@ import type { FrontOptions, PassOn, Reply } from './front-options.ts'
 import { examine, type Accepted, type Refusal, type RequestHead } from './guard.ts'
 import { errorAnswer } from '../answer.ts'
 import { awaitsContinue, hasBody } from '../body.ts'
-import { fieldsThatDisqualify } from './hot-fields.ts'
+import { semanticFields } from './hot-fields.ts'
 import type { Pipelines } from './pipelines.ts'
 import { isPurgeMethod, type PurgeMethods } from '../purge/methods.ts'
 import { tagFields } from '../purge/order.ts'
@@ -186,8 +186,6 @@ function field(headers: IncomingHttpHeaders, name: string): string | null {
   return value === undefined ? null : Array.isArray(value) ? value.join(', ') : value
 }
 
-const notHot = fieldsThatDisqualify('semantics')
-
 /** Whether `Connection` names further fields, which then have no meaning for the page (see `visitOf`). */
 function namesFields({ connection }: IncomingHttpHeaders): boolean {
   return connection !== undefined && !/^(?:keep-alive|close)$/i.test(connection)
@@ -203,7 +201,8 @@ function answerHot(
 ): boolean {
   const { headers, method } = request
   if (method !== 'GET' && method !== 'HEAD') return false
-  if (hasBody(request) || namesFields(headers) || notHot.some((name) => headers[name] !== undefined)) return false
+  if (hasBody(request) || namesFields(headers) || semanticFields.some((name) => headers[name] !== undefined))
+    return false
   const hotRequest: HotRequest = {
     ...accepted,
     ...presentationOf(method, (name) => field(headers, name)),

@@ -7,9 +7,10 @@ import { EventReader, type EventFront } from '../stages/event-connection.ts'
 import type { FrontOptions } from './front-options.ts'
 import { Framing } from './framing.ts'
 import { mostFields } from './guard.ts'
-import { parseHitRequest } from './hit-request.ts'
+import { toHitRequest } from './hit-request.ts'
 import { PassReader, type PassFront } from './pass-connection.ts'
 import type { Pipelines } from './pipelines.ts'
+import { parsePlainRequest, type PlainRequest } from './plain-request.ts'
 import { endGently, refuse } from './refuse.ts'
 import { nextRequestId, RequestRecord } from './request-record.ts'
 import { pauseUntilDrained, sendView } from './send-view.ts'
@@ -147,22 +148,29 @@ class HitConnection {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#passes.isHolding) return this.#takeRest(chunk)
-    const taken =
-      this.#parse === null
-        ? this.#takeOther(chunk) || this.#takeHit(chunk) || this.#takePass(chunk, true)
-        : this.#isBetween && (this.#takeHit(chunk) || this.#takePass(chunk, false))
+    const isNew = this.#parse === null
+    const taken = (isNew && this.#bans.take(chunk)) || ((isNew || this.#isBetween) && this.#takePlain(chunk, isNew))
     if (!taken) this.#pass(chunk)
     if (this.#parse !== null) this.#options.parsed(this.#socket, chunk)
   }
 
-  #takePass(chunk: Buffer, mayHold: boolean): boolean {
-    return this.#passes.take(chunk, this.#isTrusted(), mayHold)
+  /** Answers a chunk that is a plain request; false where it is not. `isNew`: Node's server has not taken the connection over. */
+  #takePlain(chunk: Buffer, isNew: boolean): boolean {
+    const started = (this.#lastActive = performance.now())
+    const head = parsePlainRequest(chunk, this.#isTrusted(), mostFields)
+    if (head === null) return false
+    return (
+      this.#takeHit(head, chunk, started) ||
+      (isNew && this.#events.take(head, chunk)) ||
+      this.#passes.take(head, chunk, this.#isTrusted(), isNew)
+    )
   }
 
   /** Takes the second piece of a request whose first one was held back. */
   #takeRest(chunk: Buffer): void {
     const whole = Buffer.concat([this.#passes.release(), chunk])
-    if (!this.#takePass(whole, false)) this.#pass(whole)
+    const head = parsePlainRequest(whole, this.#isTrusted(), mostFields)
+    if (head === null || !this.#passes.take(head, whole, this.#isTrusted(), false)) this.#pass(whole)
     if (this.#parse !== null) this.#options.parsed(this.#socket, whole)
   }
 
@@ -175,15 +183,10 @@ class HitConnection {
     )
   }
 
-  #takeOther(chunk: Buffer): boolean {
-    return this.#bans.take(chunk) || this.#events.take(chunk, this.#isTrusted())
-  }
-
-  /** Answers a chunk that is a hit; false where it is not. */
-  #takeHit(chunk: Buffer): boolean {
+  /** Answers a hit; false where the request is none. */
+  #takeHit(head: PlainRequest, chunk: Buffer, started: number): boolean {
     const { front, idle } = this.#options
-    const started = (this.#lastActive = performance.now())
-    const request = parseHitRequest(chunk, this.#isTrusted(), mostFields)
+    const request = toHitRequest(head, chunk)
     const view = request === null ? null : findView(request, front)
     if (request === null || view === null) return false
     if (!this.#answered && this.#parse === null) {

@@ -28,6 +28,19 @@ export interface PassConnection {
   onAnswered(isLast: boolean): void
 }
 
+/** Bytes. Copying more into one buffer costs more than handing several to the kernel. */
+const mostCopied = 16 * 1024
+
+function writeAtOnce(socket: Socket, pieces: readonly Buffer[]): boolean {
+  const size = pieces.reduce((sum, { length }) => sum + length, 0)
+  if (size <= mostCopied) return socket.write(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, size))
+  socket.cork()
+  let flushed = true
+  for (const bytes of pieces) flushed = socket.write(bytes)
+  socket.uncork()
+  return flushed
+}
+
 /** What an answer's body comes from: the exchange with the shop, or a stream. */
 export type Source = Pick<Exchange, 'abort' | 'pause' | 'resume'>
 
@@ -161,10 +174,7 @@ export class PassAnswer implements PassSink {
     const { socket, stall } = this.#connection
     // The visitor has left, and `close` is on its way.
     if (!socket.writable) return
-    socket.cork()
-    let flushed = true
-    for (const bytes of pending) flushed = socket.write(bytes)
-    socket.uncork()
+    const flushed = writeAtOnce(socket, pending)
     if (flushed || this.#ended || socket.writableLength === 0) return
     // One read of the shop's connection waits in memory for a slow client, no more.
     this.source!.pause()

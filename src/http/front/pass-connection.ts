@@ -2,11 +2,11 @@ import type { Socket } from 'node:net'
 import { connectionFields, withoutFields } from '../../cache/fields.ts'
 import type { PassedVisit } from '../../cache/pass-through.ts'
 import type { FrontOptions } from './front-options.ts'
-import { mostFields } from './guard.ts'
 import { ownPathOf, visitorLeft } from './handle-request.ts'
 import { answerOwn } from './own-request.ts'
 import { PassAnswer, type PassConnection } from './pass-answer.ts'
-import { parsePassRequest, type PassRequest } from './pass-request.ts'
+import { toPassRequest, type PassRequest } from './pass-request.ts'
+import type { PlainRequest } from './plain-request.ts'
 import { endGently } from './refuse.ts'
 import { currentRequest, RequestRecord } from './request-record.ts'
 
@@ -68,8 +68,8 @@ export class PassReader implements PassConnection {
    *
    * @param mayHold whether the rest of a body may be waited for
    */
-  take(chunk: Buffer, trusted: boolean, mayHold: boolean): boolean {
-    const request = parsePassRequest(chunk, trusted, mostFields)
+  take(head: PlainRequest, chunk: Buffer, trusted: boolean, mayHold: boolean): boolean {
+    const request = toPassRequest(head, chunk)
     if (request === null) return false
     if (request.missing === 0) return this.#begin(request, trusted)
     if (mayHold) {

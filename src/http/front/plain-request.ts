@@ -2,34 +2,18 @@ import { normaliseHost } from '../../cache/channel.ts'
 import type { HotRequest } from '../../cache/hot.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { longestTarget } from './guard.ts'
+import { disqualifying } from './hot-fields.ts'
 
 /** Bytes. Browsers send smaller chunks for a page or an event. */
 export const largestChunk = 16 * 1024
 
-/** How to read one kind of request: a strict subset of what Node's parser accepts. */
-interface PlainGrammar {
-  /** Matches the text from its beginning to the end of the head; group 1 is the target. */
-  head: RegExp
-  /** Fields whose presence leaves the request to Node's parser, grouped by length for speed. */
-  disqualifying: ReadonlyMap<number, readonly string[]>
-}
-
 /**
- * Builds the grammar of a method, given as a regular expression without groups. The expression matches the request line, the fields and the
- * empty line after them. Each repetition ends at a character that it cannot contain, so that matching takes linear time. It rejects the
- * no-break space: `trim` strips it, HTTP does not.
+ * Matches the request line, the fields and the empty line after them; group 1 is the target. A strict subset of what Node's parser accepts. Each
+ * repetition ends at a character that it cannot contain, so that matching takes linear time. It rejects the no-break space: `trim` strips it, HTTP
+ * does not.
  */
-export function defineGrammar(
-  method: string,
-  disqualifying: readonly string[],
-  { body }: { body: boolean },
-): PlainGrammar {
-  const head = String.raw`^${method} (/[!-"$-~]*) HTTP/1\.1\r\n(?:[!#$%&'*+\-.^_\`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\x9f\xa1-\xff]*\r\n)+\r\n`
-  return {
-    head: new RegExp(body ? head : `${head}$`),
-    disqualifying: Map.groupBy(disqualifying, (name) => name.length),
-  }
-}
+const grammar =
+  /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|PURGE) (\/[!-"$-~]*) HTTP\/1\.1\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\x9f\xa1-\xff]*\r\n)+\r\n/
 
 /** Normalised hosts by scheme and the text that was sent. Cached, since a daemon serves few. */
 const hosts = { http: new Map<string, string | null>(), https: new Map<string, string | null>() }
@@ -54,6 +38,10 @@ export class PlainRequest implements HotRequest {
   forwardedHost = ''
   /** Empty until `resolveSite` has accepted the Host line. */
   host = ''
+  /** Whether no field rules out an answer from memory. */
+  isHot = true
+  /** Whether a cache in front of the daemon may have asked for the tags of a page. */
+  asksForTags = false
   /** The Host line as sent, which may be empty; null until one was read. */
   sentHost: string | null = null
   cookie: string | null = null
@@ -75,7 +63,13 @@ export class PlainRequest implements HotRequest {
     return this.#head.startsWith('HEAD') ? 'HEAD' : 'GET'
   }
 
-  /** The method as sent, of any grammar. */
+  /** Whether the method is GET or HEAD, the only ones with these letters. */
+  get isRead(): boolean {
+    const letter = this.#head[0]
+    return letter === 'G' || letter === 'H'
+  }
+
+  /** The method as sent. */
   get sentMethod(): string {
     return this.#head.slice(0, this.#head.indexOf(' '))
   }
@@ -120,15 +114,10 @@ export class PlainRequest implements HotRequest {
  *
  * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Proto and -Host apply (as in `examine`)
  */
-export function parsePlainRequest(
-  chunk: Buffer,
-  { head, disqualifying }: PlainGrammar,
-  trusted: boolean,
-  mostFields: number,
-): PlainRequest | null {
+export function parsePlainRequest(chunk: Buffer, trusted: boolean, mostFields: number): PlainRequest | null {
   if (chunk.length > largestChunk) return null
   const text = chunk.toString('latin1')
-  const match = head.exec(text)
+  const match = grammar.exec(text)
   if (match === null || match[1]!.length > longestTarget) return null
   const request = new PlainRequest(match[0], match[1]!)
   const headEnd = match[0].length - 2
@@ -139,7 +128,7 @@ export function parsePlainRequest(
     const end = text.indexOf('\r\n', colon)
     const plain =
       setField(request, text, position, colon, end) ??
-      (mayIgnore(text, position, colon, end, disqualifying) &&
+      (judgeField(request, text, position, colon, end) &&
         (!trusted || setForwarded(request, text, position, colon, end)))
     if (!plain) return null
     position = end + 2
@@ -190,23 +179,29 @@ const slots = new Map(
   ).map((slot) => [slot.name.length, slot]),
 )
 
-/** Whether a field has no effect on a plain request. `Connection: keep-alive` is the default of HTTP/1.1. */
-function mayIgnore(
-  text: string,
-  start: number,
-  colon: number,
-  end: number,
-  disqualifying: PlainGrammar['disqualifying'],
-): boolean {
-  const name = disqualifying.get(colon - start)?.find((each) => is(text, start, colon, each))
-  return (
-    name === undefined ||
-    (name === 'connection' &&
+/** Notes what a field rules out; false where it leaves the request to Node's parser. `Connection: keep-alive` is the default of HTTP/1.1. */
+function judgeField(request: PlainRequest, text: string, start: number, colon: number, end: number): boolean {
+  const named = fieldNamed(text, start, colon)
+  if (named === null) return true
+  const { name, reason } = named
+  if (reason === 'framing')
+    return (
+      name === 'connection' &&
       text
         .slice(colon + 1, end)
         .trim()
-        .toLowerCase() === 'keep-alive')
-  )
+        .toLowerCase() === 'keep-alive'
+    )
+  request.isHot = false
+  if (reason === 'tags') request.asksForTags = true
+  return true
+}
+
+/** A loop rather than `find`, which would create a function for each field. */
+function fieldNamed(text: string, start: number, colon: number) {
+  const named = disqualifying.get(colon - start)
+  if (named !== undefined) for (const each of named) if (is(text, start, colon, each.name)) return each
+  return null
 }
 
 /** Applies what a trusted proxy says about the public site. */

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { formatHttpDate } from '../../lib/http-date.ts'
 import type { WholeAnswer } from '../answer.ts'
-import { parseEventRequest } from './event-request.ts'
+import { toEventRequest } from './event-request.ts'
 import type { FrontOptions } from '../front/front-options.ts'
-import { mostFields } from '../front/guard.ts'
+import type { PlainRequest } from '../front/plain-request.ts'
 import { endWith } from '../front/refuse.ts'
 import { renderAnswer } from '../front/render.ts'
 import { currentRequest, RequestRecord } from '../front/request-record.ts'
@@ -28,8 +28,8 @@ export class EventReader {
   }
 
   /** Answers the chunk if it is exactly one event; false where it is not. */
-  take(chunk: Buffer, trusted: boolean): boolean {
-    const event = parseEventRequest(chunk, trusted, mostFields)
+  take(head: PlainRequest, chunk: Buffer): boolean {
+    const event = toEventRequest(head, chunk)
     if (event === null) return false
     const { stages, traffic, accessLog } = this.#front
     const record = new RequestRecord(traffic, accessLog)
