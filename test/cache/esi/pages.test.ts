@@ -1,5 +1,6 @@
 import { gunzipSync, zstdDecompressSync, brotliDecompressSync } from 'node:zlib'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { inspectUrl } from '../../../src/cache/inspect.ts'
 import { shopUrl } from '../site.ts'
 import { include, lasting, openEsiShop, template, type EsiShop } from './shop.ts'
 
@@ -165,4 +166,18 @@ describe('a fragment', () => {
     await shop.store.remove({ kind: 'urls', urls: [`${shopUrl}/`] })
     expect((await shop.visit('/')).text).toBe('123')
   })
+})
+
+it('cache:inspect names the fragments of a page', async () => {
+  const inspect = () => inspectUrl(shop.cache, shop.store, `${shopUrl}/`, shop.now(), new AbortController().signal)
+  expect((await inspect()).reason).toContain('It is not cached now, but could be')
+  expect(shop.origin.requests.at(-1)!.fields.get('surrogate-capability')).toBe('pagecache="ESI/1.0"')
+  await shop.visit('/')
+  const whole = await inspect()
+  expect(whole.reason).toBe('It is cached and fresh: visitors get it without a request to the shop.')
+  expect(whole.explanation.at(-1)).toMatch(/^Includes http:\/\/shop\.example\/_esi\/header, fresh for another 10 /)
+  await shop.store.remove({ kind: 'tags', tags: ['menu'] })
+  const lacking = await inspect()
+  expect(lacking.reason).toContain('one of its fragments is not')
+  expect(lacking.explanation.at(-1)).toBe('Includes http://shop.example/_esi/header, which is not cached.')
 })
