@@ -11,6 +11,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { fragmentShapes } from './front/fragments.ts'
 import { hitShapes } from './front/hits.ts'
 import { latencyShapes } from './front/latencies.ts'
 import { missShapes } from './front/misses.ts'
@@ -55,7 +56,12 @@ try {
     seconds: Number(values.seconds),
     unseen: (prefix = category) => `${prefix}new-${(serial += 1)}-`,
   }
-  const shapes = [...hitShapes(arrangement), ...missShapes(arrangement), ...latencyShapes(arrangement)]
+  const shapes = [
+    ...hitShapes(arrangement),
+    ...fragmentShapes(arrangement),
+    ...missShapes(arrangement),
+    ...latencyShapes(arrangement),
+  ]
   const rows: Row[] = []
   for (const shape of shapes.filter(({ name }) => values.only.split(',').some((part) => name.includes(part))))
     rows.push(await rowOf(shape))

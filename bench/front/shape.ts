@@ -18,7 +18,7 @@ export interface Measured {
 /** One row of the table: a shape of request, and how it is measured. */
 export interface Shape {
   name: string
-  unit: 'requests/s' | 'requests to the shop' | '× quiet'
+  unit: 'requests/s' | 'requests to the shop' | '× quiet' | '× plain'
   rivals: readonly ContenderName[]
   /** For pagecache's value; divided by that of a rival where one is named. */
   goal: { rival?: ContenderName; atLeast?: number; atMost?: number }

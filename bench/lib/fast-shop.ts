@@ -11,6 +11,8 @@ import { samplePage } from './page.ts'
 
 /** Every path below it is the sample page, gzipped for clients that accept it, with its own tag. */
 export const category = '/category/'
+/** Every path below it is the sample page, with a header and a footer from fragments. */
+export const composed = '/composed/'
 /** Never stored: the sample page's 20 kB without compression, for any method. */
 export const account = '/account/orders'
 /** Never stored: two bytes, for any method. */
@@ -41,6 +43,16 @@ export async function startFastShop(): Promise<FastShop> {
   const page = samplePage()
   await writeFile(join(directory, 'page.html'), page.identity)
   await writeFile(join(directory, 'page.html.gz'), page.gzip)
+  const [header, main, footer] = [
+    page.identity.subarray(0, 3000),
+    page.identity.subarray(3000, -1000),
+    page.identity.subarray(-1000),
+  ]
+  const include = (name: string) => `<esi:include src="/_esi/${name}" onerror="continue" />`
+  await mkdir(join(directory, '_esi'))
+  await writeFile(join(directory, '_esi/header'), header)
+  await writeFile(join(directory, '_esi/footer'), footer)
+  await writeFile(join(directory, 'composed.html'), `${include('header')}${main.toString()}${include('footer')}`)
   const file = join(directory, 'nginx.conf')
   await writeFile(
     file,
@@ -114,6 +126,20 @@ function servers({ directory, port, statusPort, slow: slowHost, body }: Servers)
       add_header Cache-Control "public, max-age=3600";
       add_header xkey "navigation footer theme category-7 page-$request_uri";
       try_files /page.html =404;
+    }
+    location ${composed} {
+      types { }
+      default_type "text/html; charset=UTF-8";
+      add_header Cache-Control "public, max-age=3600";
+      add_header Surrogate-Control 'content="ESI/1.0"';
+      add_header xkey "category-7 page-$request_uri";
+      try_files /composed.html =404;
+    }
+    location /_esi/ {
+      types { }
+      default_type "text/html; charset=UTF-8";
+      add_header Cache-Control "public, max-age=3600";
+      add_header xkey "navigation footer theme";
     }
     location ${account} {
       default_type "text/html; charset=UTF-8";

@@ -44,6 +44,10 @@ export interface CacheSettings {
   grace?: number
   /** Parameters in addition to the common ones; `shopware` stands for the list of its own. */
   ignoreQuery: readonly string[]
+  /** Whether the shop may send ESI markup; default `off`. */
+  esi?: 'off' | 'auto'
+  /** Path prefixes of fragments, relative to the channel's URL. */
+  esiPaths?: readonly string[]
   /** What a successful unsafe request invalidates; default `rfc`. */
   invalidateOnUnsafe?: UnsafeMode
   timeouts: OriginTimeouts
@@ -74,6 +78,8 @@ export async function buildCache(
     browser: settings.browser ?? 'pass',
     grace: (settings.grace ?? 0) / 1000,
     variants,
+    esi: settings.esi ?? 'off',
+    esiPaths: settings.esiPaths ?? [],
     channels: new Channels(settings.channels.map(toChannel), settings.aliases, settings.ownHosts),
     memory,
     origin,

@@ -57,6 +57,13 @@ export function isEmptyFor(cookies: ReadonlyMap<string, string>, bypassCookies: 
   )
 }
 
+/** Matches paths (relative to their channel) at or below any of the prefixes, in every reading of a server. */
+export function pathsAtOrBelow(paths: readonly string[]): (path: string) => boolean {
+  const isBelow = pathBypass(paths)
+  const prefixes = paths.map(trimEndingSlashes)
+  return (path) => prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`)) && isBelow(path)
+}
+
 /** The name of the cookie that makes this visitor bypass the cache; null when there is none. */
 export function cookieBypass(cookies: ReadonlyMap<string, string>, rules: Pick<BypassRules, 'cookies'>): string | null {
   if (cookies.get('sw-cache-hash') === uncacheableHash) return 'sw-cache-hash'

@@ -1,3 +1,4 @@
+import type { MemoryEntry } from '../pages/memory-tier.ts'
 import { cacheName } from './forward.ts'
 
 /** How the cache handled a request (RFC 9211 §2). */
@@ -11,6 +12,17 @@ export type CacheStatus =
       collapsed?: boolean
       detail?: string
     }
+
+/** Adds what an assembled page lacks, and the lifetime that its fragments leave it. */
+export function noted(status: CacheStatus, { page, assembly }: MemoryEntry, now: number): CacheStatus {
+  if (assembly === undefined) return status
+  const details = [status.detail, assembly.note].filter((detail) => typeof detail === 'string')
+  return {
+    ...status,
+    ...(status.kind === 'hit' && { ttl: (page.staleAt - now) / 1000 }),
+    ...(details.length > 0 && { detail: details.join(', ') }),
+  }
+}
 
 /** Formats the value of the Cache-Status field. */
 export function formatCacheStatus(status: CacheStatus): string {

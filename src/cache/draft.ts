@@ -17,6 +17,7 @@ export interface Content {
   originalSize: number
   generationMs: number
   range: PageDraft['range']
+  fragments?: readonly string[]
 }
 
 /** Fields that are never stored: each response gets its own, or they are meant for one visitor (RFC 9111 §3.1). */

@@ -1,16 +1,18 @@
+import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Clock } from '../lib/clock.ts'
 import { Turns } from '../lib/turns.ts'
-import type { MemoryTier } from '../pages/memory-tier.ts'
-import type { Encoding, HeaderPair, Page, PageDraft } from '../pages/page.ts'
-import type { Fence, PageStore } from '../pages/page-store.ts'
+import type { Encoding, Page, PageDraft } from '../pages/page.ts'
+import type { Fence } from '../pages/page-store.ts'
 import { pieceSize } from '../pages/piece-digests.ts'
 import { Budget, collect, discard, passing, BudgetShare } from './body.ts'
 import { BodyEncoder, cheapEncodingFor, type EncodedBody } from './body-encoder.ts'
-import { variantMismatch, type Confirmations } from './confirmations.ts'
-import { freshenedDraft, toDraft, type DraftOptions } from './draft.ts'
+import { variantMismatch } from './confirmations.ts'
+import { freshenedDraft, toDraft } from './draft.ts'
+import { capability, hasMarkup } from './esi/response.ts'
+import type { FetchOptions, OriginFetch, Warming } from './fetch-options.ts'
 import {
   emptyBody,
+  instead,
   overflow,
   partialReason,
   passedOn,
@@ -25,42 +27,11 @@ import { storableHeaders, visibleHeaders, withAuthorization } from './forward.ts
 import type { Received } from './freshness.ts'
 import { reasonAgainst } from './probe.ts'
 import { reasonNotToStore } from './may-store.ts'
-import { OriginError, toOriginError, type OriginClient, type OriginResponse } from './origin.ts'
+import { OriginError, toOriginError, type OriginResponse } from './origin.ts'
 import type { Lookup } from './lookup.ts'
-import type { Slot } from './origin/slots.ts'
 import { parseContentRange } from './range.ts'
 import { confirms, describes, validatorsOf } from './validation.ts'
 import { encodingFor, storedAs, toHeldPage, type HeldPage } from './view.ts'
-
-/** The context of one request to the origin. */
-interface OriginFetch {
-  lookup: Lookup
-  /** The visitor's request fields that were sent to the origin. */
-  sent: readonly HeaderPair[]
-  fence: Fence
-  /** In terms of `performance.now`. */
-  started: number
-  /** True for a warmup, which waits until the page is stored; a visitor gets it before. */
-  patient: boolean
-}
-
-/** A fetch of a warmup. */
-export interface Warming {
-  signal: AbortSignal
-  /** Its place among the requests to the shop; null to take one as a visitor does. */
-  slot: Slot | null
-}
-
-export interface FetchOptions extends DraftOptions {
-  store: PageStore
-  memory: MemoryTier
-  origin: OriginClient
-  now: Clock
-  confirmations: Confirmations
-  compression: boolean
-  /** In bytes. Larger bodies are streamed and not stored. */
-  maxPageSize: number
-}
 
 /**
  * The budget for bodies that are read, decoded and encoded, in pages of maximum size. Beyond it pages are streamed and
@@ -91,12 +62,23 @@ export class Fetcher {
    * @param warming set for a warmup. A visitor who leaves does not abort a fetch: others may be waiting for the same page
    * @throws OriginError when the origin gives no complete, valid response
    */
-  async fetch(lookup: Lookup, stale: HeldPage | null, fence: Fence, warming?: Warming): Promise<Fetched> {
+  fetch(lookup: Lookup, stale: HeldPage | null, fence: Fence, warming?: Warming): Promise<Fetched> {
+    return this.#fetch(lookup, stale, fence, warming, this.#options.esi === 'auto')
+  }
+
+  async #fetch(
+    lookup: Lookup,
+    stale: HeldPage | null,
+    fence: Fence,
+    warming: Warming | undefined,
+    mayHaveMarkup: boolean,
+  ): Promise<Fetched> {
     const { origin, now } = this.#options
     const { headers, sent } = storableHeaders(lookup.visit, lookup.channel, lookup.cookies)
     // A HEAD can validate a page that we hold; a HEAD of anything else is passed through.
     const head = lookup.visit.method === 'HEAD' && stale !== null
     const extra = head ? [] : stale === null ? rangeOf(lookup) : validatorsOf(stale.page)
+    if (mayHaveMarkup) extra.push(capability)
     const requestedAt = now()
     let response: OriginResponse | null = null
     const started = performance.now()
@@ -120,12 +102,14 @@ export class Fetcher {
         fence,
         started,
         patient: warming !== undefined,
+        withoutMarkup: mayHaveMarkup ? () => this.#fetch(lookup, null, fence, warming, false) : null,
       }
       if (head && !describes(stale.page, response))
         return passedOn(received, 'a HEAD response without a matching validator')
       if (!head && (response.status !== 304 || stale === null)) return await this.#store(context, received)
       discard(response.body)
-      if (!head && !confirms(stale!.page, response)) return await this.fetch(lookup, null, fence, warming)
+      if (!head && !confirms(stale!.page, response))
+        return await this.#fetch(lookup, null, fence, warming, mayHaveMarkup)
       return await this.#freshen(context, stale!, received)
     } catch (error) {
       throw toOriginError(error, response !== null)
@@ -175,19 +159,21 @@ export class Fetcher {
     const range = response.status === 206 ? parseContentRange(fieldValue(response.headers, 'content-range')) : null
     const notStored =
       reasonAgainst(this.#options, lookup, response.status, response.headers) ?? partialReason(response, range)
-    if (notStored !== null) return passedOn(response, notStored)
+    // Markup must not reach the visitor. What cannot be assembled is requested as a page without it.
+    const withoutMarkup = hasMarkup(response.headers) ? context.withoutMarkup : null
+    if (withoutMarkup !== null && response.status === 206) return instead(response.body, withoutMarkup)
+    if (notStored !== null && withoutMarkup === null) return passedOn(response, notStored)
+    const tooLarge = (body: Readable, why: string) =>
+      withoutMarkup === null ? passedOn({ ...response, body }, why) : instead(body, withoutMarkup)
     const announced = fieldValue(response.headers, 'content-length')
-    if (Number(announced ?? 0) > maxPageSize) return passedOn(response, 'larger than cache.maxPageSize')
+    if (Number(announced ?? 0) > maxPageSize) return tooLarge(response.body, overflow.limit)
     const limit = announced === null ? Math.min(maxPageSize, largestUnannounced) : maxPageSize
     const share = new BudgetShare(this.#budget)
     const collected = await collect(response.body, limit, share)
     // Checking and compressing it takes longest.
     await this.#turns.next()
     if (collected.kind === 'overflow')
-      return passedOn(
-        { ...response, body: collected.stream },
-        overflow[limit === maxPageSize ? collected.over : 'unannounced'],
-      )
+      return tooLarge(collected.stream, overflow[limit === maxPageSize ? collected.over : 'unannounced'])
     const passOn = (why: string) => passedOn({ ...response, body: passing(collected.body, share) }, why)
     let passed = false
     try {
@@ -200,10 +186,15 @@ export class Fetcher {
             share,
             context.patient ? null : cheapEncodingFor(lookup.field('accept-encoding')),
           )
+      if (withoutMarkup !== null && (typeof encoded === 'string' || !encoded.known)) return await withoutMarkup()
       const fetched =
         typeof encoded === 'string'
           ? passOn(overflow[encoded])
-          : await this.#take(context, response, encoded, passOn, range)
+          : await this.#take(context, response, encoded, passOn, {
+              range,
+              notStored,
+              isTemplate: withoutMarkup !== null,
+            })
       passed = fetched.kind === 'stream'
       return fetched
     } finally {
@@ -217,22 +208,27 @@ export class Fetcher {
     response: Received,
     encoded: EncodedBody,
     passOn: (why: string) => Fetched,
-    range: PageDraft['range'],
+    {
+      range,
+      notStored: forbidden,
+      isTemplate,
+    }: { range: PageDraft['range']; notStored: string | null; isTemplate: boolean },
   ): Promise<Fetched> {
     const { memory } = this.#options
-    const reflected = reflectionReason(lookup, sent, response, encoded.identity)
+    const reflected = forbidden ?? reflectionReason(lookup, sent, response, encoded.identity)
     const content = {
       encoding: encoded.encoding,
       originalSize: encoded.identity.length,
       generationMs: performance.now() - started,
       range,
+      ...(isTemplate && { fragments: await this.#options.fragmentsOf(lookup, encoded.identity) }),
     }
     const draft = toDraft(lookup, response, content, this.#options)
     const stored = encoded.bodies[encoded.encoding]!
     const page = reflected === null ? await this.#keep(draft, stored, fence, patient) : null
     const notStored = page === null ? (reflected ?? whyNotTaken(this.#options.store, fence)) : null
     const mayWait = reflected === null ? memory.takes(encoded.identity.length) : encoded.identity.length <= pieceSize
-    if (notStored !== null && !mayWait) return passOn(notStored)
+    if (notStored !== null && !mayWait && !isTemplate) return passOn(notStored)
     return {
       kind: 'held',
       held:
@@ -267,6 +263,7 @@ export class Fetcher {
    */
   #remember(page: Page, bodies: HeldPage['bodies'], lookup: Lookup, fence: Fence): HeldPage {
     const { store, memory } = this.#options
+    memory.dropMadeOf(page)
     const small: HeldPage['bodies'] = {}
     for (const [encoding, body] of Object.entries(bodies))
       if (memory.takes(body.length)) small[encoding as Encoding] = body

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { Fence, PageStore } from '../pages/page-store.ts'
+import { discard } from './body.ts'
 import { connectionFields, hasField, withoutFields } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
 import type { Received } from './freshness.ts'
@@ -71,6 +72,12 @@ export function passedOn(response: OriginResponse, notStored: string): Fetched {
     body: response.body,
     notStored,
   }
+}
+
+/** Discards a response and requests another one. */
+export function instead(body: Readable, fetch: () => Promise<Fetched>): Promise<Fetched> {
+  discard(body)
+  return fetch()
 }
 
 export function reflectionReason(

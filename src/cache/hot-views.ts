@@ -1,8 +1,8 @@
 import type { MemoryEntry } from '../pages/memory-tier.ts'
-import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
+import type { Encoding, HeaderPair } from '../pages/page.ts'
 import { pieceSize } from '../pages/piece-digests.ts'
 import { hidden } from './browser.ts'
-import type { CacheStatus } from './cache-status.ts'
+import { noted, type CacheStatus } from './cache-status.ts'
 import { formOf, type Presentation } from './form.ts'
 import { ageAt } from './freshness.ts'
 import { inFlight } from './in-flight.ts'
@@ -41,7 +41,7 @@ export class HotViews {
       view === null || !isHidden ? view : { ...view, headers: hidden(view.headers) }
     if (form.kind === 'range') return shown(cut(entry, form.range, now))
     if (form.kind === 'unsatisfiable')
-      return shown({ ...unsatisfiable(page.originalSize, now, hit(page, now)), ...rest(entry) })
+      return shown({ ...unsatisfiable(page.originalSize, now, hit(entry, now)), ...rest(entry) })
     const encoding = encodingFor(page, request.acceptEncoding)
     if (form.kind === 'whole' && bodyIn(entry, encoding) === null) return null
     // The length is unknown until the body is encoded.
@@ -56,7 +56,7 @@ export class HotViews {
 
 function build(entry: MemoryEntry, kind: Lasting, encoding: Encoding, now: number): View {
   const { page } = entry
-  const outcome = hit(page, now)
+  const outcome = hit(entry, now)
   if (kind === 'not-modified')
     return { status: 304, headers: notModifiedHeaders(page, encoding, now, outcome), body: null, ...rest(entry) }
   const body = kind === 'whole' ? entry.bodies[encoding]! : null
@@ -70,7 +70,7 @@ function cut(entry: MemoryEntry, range: ByteRange, now: number): View | null {
   const body = bodyIn(entry, 'identity')
   if (body === null) return null
   const part = body.subarray(range.start, range.end + 1)
-  return { ...partial(page, part, range, page.originalSize, now, hit(page, now)), ...rest(entry) }
+  return { ...partial(page, part, range, page.originalSize, now, hit(entry, now)), ...rest(entry) }
 }
 
 /** A body that may be sent from memory; null otherwise. Large bodies are streamed in pieces while many readers are slow. */
@@ -79,8 +79,8 @@ function bodyIn(entry: MemoryEntry, encoding: Encoding): Buffer | null {
   return body === undefined || (body.length > pieceSize && inFlight.bodies.crowded) ? null : body
 }
 
-function hit(page: Page, now: number): CacheStatus {
-  return { kind: 'hit', ttl: (page.staleAt - now) / 1000 }
+function hit(entry: MemoryEntry, now: number): CacheStatus {
+  return noted({ kind: 'hit', ttl: (entry.page.staleAt - now) / 1000 }, entry, now)
 }
 
 function rest(entry: MemoryEntry): Pick<View, 'entry' | 'bytes'> {

@@ -101,7 +101,8 @@ export class HotPath {
     const pages = this.#store.find(key)
     if (request.range !== null && pages.some((page) => page.range !== null)) return null
     const page = pages.find((each) => this.#mayServe(each, request))
-    if (page === undefined || now >= page.staleAt || page.noCache || !this.#memory.takes(page.size)) return null
+    if (page === undefined || page.fragments !== undefined) return null
+    if (now >= page.staleAt || page.noCache || !this.#memory.takes(page.size)) return null
     const body = this.#store.readBodyNow(page)
     return body === null || !this.#store.holds(fence) ? null : [this.#memory.set(page, page.encoding, body)]
   }

@@ -16,10 +16,13 @@ export interface SendingBudgets {
   transcoders: ByteBudget
   /** Disk space of transcoded bodies, from the start until the last reader has left. */
   spools: ByteBudget
+  /** Pages that wait for their fragments. Beyond it, the visitors who wait longest are told to come back. */
+  assemblies: ByteBudget
 }
 
 export const inFlight: SendingBudgets = {
   bodies: new ByteBudget(64 * MiB),
   transcoders: new ByteBudget(4 * transcoderBytes),
   spools: new ByteBudget(1024 * MiB),
+  assemblies: new ByteBudget(64 * MiB),
 }

@@ -3,6 +3,7 @@ import type { Page } from '../pages/page.ts'
 import { unconfirmedMark } from '../pages/page-row.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { classifyUrl } from './classify-url.ts'
+import { fragmentUrls } from './esi/fragment-urls.ts'
 import { usability } from './freshness.ts'
 import type { VariantRules } from './key.ts'
 import { lifetimeAdvice } from './lifetime-advice.ts'
@@ -55,8 +56,9 @@ export async function inspectUrl(
   explanation.push(
     `${pages.length === 1 ? 'One variant is' : `${pages.length} variants are`} stored.`,
     ...pages.map((page) => describe(page, now)),
+    ...describeFragments(store, canonical, now),
   )
-  return { url: canonical, cached: true, reason: whatNext(pages, now), explanation, pages }
+  return { url: canonical, cached: true, reason: whatNext(store, pages, now), explanation, pages }
 }
 
 function whyNever(classified: { kind: 'pass'; reason: string } | { kind: 'empty' }): string {
@@ -84,7 +86,7 @@ function inspectWithoutChannel(cache: StorefrontCache, store: PageStore, url: st
       'Its sales channel is not in this configuration: a daemon with another configuration, or with --origin, stored it.',
       ...pages.map((page) => describe(page, now)),
     ]
-    return { url, cached: true, reason: whatNext(pages, now), explanation, pages }
+    return { url, cached: true, reason: whatNext(store, pages, now), explanation, pages }
   }
   const known = cache.classifying.channels.all.map((channel) => channel.url).join(', ') || 'none'
   const reason = 'No sales channel has this URL: visitors get a 421.'
@@ -92,12 +94,30 @@ function inspectWithoutChannel(cache: StorefrontCache, store: PageStore, url: st
 }
 
 /** What the next visitor gets from the best of the variants. */
-function whatNext(pages: readonly Page[], now: number): string {
+function whatNext(store: PageStore, pages: readonly Page[], now: number): string {
   const uses = new Set(pages.map((page) => usability(page, now)))
+  const fragments = new Set(pages.flatMap(({ url }) => fragmentUrls(store, url)))
+  const count = [...fragments].filter((url) => !isFresh(store, url, now)).length
+  if (uses.has('fresh') && count > 0)
+    return `It is cached and fresh, but ${count === 1 ? 'one of its fragments is' : `${count} of its fragments are`} not: only they are requested from the shop for the next visitor.`
   if (uses.has('fresh')) return 'It is cached and fresh: visitors get it without a request to the shop.'
   if (uses.has('stale-while-revalidate'))
     return 'It is cached but stale: the next visitor gets it at once while the cache refetches it.'
   return 'It is cached but stale: the cache revalidates it for the next visitor.'
+}
+
+function isFresh(store: PageStore, url: string, now: number): boolean {
+  return store.findByUrl(url).some((page) => usability(page, now) === 'fresh')
+}
+
+/** The state of each fragment that the stored pages of a URL include. */
+function describeFragments(store: PageStore, url: string, now: number): string[] {
+  return fragmentUrls(store, url).map((fragment) => {
+    const [page] = store.findByUrl(fragment)
+    if (page === undefined) return `Includes ${fragment}, which is not cached.`
+    const left = (page.staleAt - now) / 1000
+    return `Includes ${fragment}, ${left > 0 ? `fresh for another ${formatDuration(left)}` : `stale for ${formatDuration(-left)}`}.`
+  })
 }
 
 function describe(page: Page, now: number): string {

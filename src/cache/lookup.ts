@@ -47,6 +47,20 @@ export interface Lookup extends SelectingFields, RequestTraits {
   /** False when a stored page must not be served (Authorization), although the response may be stored. */
   mayReuse: boolean
   onlyIfCached: boolean
+  /** Whether an operator and not a visitor chose the variants. */
+  trusted: boolean
+  /** The pages around a fragment; absent for a page that a visitor requested. */
+  within?: Nesting
+}
+
+/** The pages around a fragment, and what they allow it. */
+export interface Nesting {
+  /** 1 for a fragment of a page that a visitor requested. */
+  depth: number
+  /** The URLs of the pages around it. */
+  urls: readonly string[]
+  /** How many fragments it may include. */
+  left: number
 }
 
 export type Classified =
@@ -114,6 +128,7 @@ export function classify(visit: Visit, options: ClassifyOptions, trusted = false
       odd: visit.body !== null || visit.headers.some(([name]) => methodOverrides.has(name.toLowerCase())),
       mayReuse: !hasField(visit.headers, 'authorization'),
       onlyIfCached: directives.onlyIfCached,
+      trusted,
     },
   }
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { discard } from './body.ts'
 import { variantMismatch } from './confirmations.ts'
+import { capability } from './esi/response.ts'
 import { storableHeaders, withAuthorization } from './forward.ts'
 import { lacksLifetime } from './lifetime-advice.ts'
 import type { Lookup } from './lookup.ts'
@@ -32,14 +33,20 @@ export function reasonAgainst(
 }
 
 /** Requests a page from the origin and reports whether the response could be stored. Stores nothing. @throws OriginError */
-export async function probe(lookup: Lookup, rules: StorageRules & { origin: OriginClient }): Promise<Probed> {
+export async function probe(
+  lookup: Lookup,
+  rules: StorageRules & { origin: OriginClient; esi: 'off' | 'auto' },
+): Promise<Probed> {
   const { origin, defaultTtl, now } = rules
   const sent = storableHeaders(lookup.visit, lookup.channel, lookup.cookies).headers
   const { status, headers, body } = await origin.send({
     origin: lookup.channel.origin,
     method: 'GET',
     target: `${lookup.target.path}${lookup.target.query}`,
-    headers: withAuthorization([...sent, ['accept-encoding', 'identity']], lookup.channel),
+    headers: withAuthorization(
+      [...sent, ['accept-encoding', 'identity'], ...(rules.esi === 'auto' ? [capability] : [])],
+      lookup.channel,
+    ),
     body: null,
     signal: null,
     limit: origin.totalTimeout,

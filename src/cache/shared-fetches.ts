@@ -2,7 +2,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { Flights, Uncacheable, type Flight } from './coalesce.ts'
-import type { Fetcher, Warming } from './fetch.ts'
+import type { Fetcher } from './fetch.ts'
+import type { Warming } from './fetch-options.ts'
 import { withoutCookies, type Fetched } from './fetched.ts'
 import { mayServeStale, usability, type StaleReason, type Usability } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
@@ -58,7 +59,11 @@ export class SharedFetches {
       const fetched = await this.#fetcher.fetch(lookup, validated, fence, warming)
       if (fetched.notStored === null) this.#uncacheable.delete(lookup.key)
       // Only the response to a request without personal parts says something about the page itself.
-      else if (fetched.kind === 'stream' && isPlain(lookup) && !this.#isFailure(fetched, stale))
+      else if (
+        (fetched.kind === 'stream' || isPrivateTemplate(fetched)) &&
+        isPlain(lookup) &&
+        !this.#isFailure(fetched, stale)
+      )
         this.#uncacheable.add(
           lookup.key,
           fetched.notStored,
@@ -106,6 +111,11 @@ export class SharedFetches {
   notStored(lookup: Lookup): string | null {
     return this.#uncacheable.reason(lookup.key, this.#options.now())
   }
+}
+
+/** Whether a page with ESI markup may not be shared. */
+function isPrivateTemplate(fetched: Fetched & { kind: 'held' }): boolean {
+  return !fetched.shareable && fetched.held.page.fragments !== undefined
 }
 
 function isPlain(lookup: Lookup): boolean {

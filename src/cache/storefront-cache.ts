@@ -2,11 +2,12 @@ import type { Page } from '../pages/page.ts'
 import { Bodies } from './bodies.ts'
 import { discard } from './body.ts'
 import { hidden } from './browser.ts'
+import { pathsAtOrBelow } from './bypass.ts'
 import { emptyAnswer } from './empty.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
+import { Assembler, templateOf } from './esi/assembler.ts'
 import { Fetcher } from './fetch.ts'
 import type { Fetched } from './fetched.ts'
-import { presentationOf } from './form.ts'
 import { mayServeStale, usability } from './freshness.ts'
 import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
@@ -17,7 +18,7 @@ import type { Exchange } from './origin/exchange.ts'
 import type { Slot } from './origin/slots.ts'
 import { PassThrough, type PassedVisit, type PassSink } from './pass-through.ts'
 import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
-import { answerFrom } from './present.ts'
+import { Presenter } from './presenter.ts'
 import { probe, type Probed } from './probe.ts'
 import { answeringOriginErrors, loopAnswer, noChannel, originFailureText, plainAnswer, type Refuse } from './refusal.ts'
 import { serverErrors, SharedFetches } from './shared-fetches.ts'
@@ -42,14 +43,25 @@ export class StorefrontCache {
   readonly #fetcher: Fetcher
   readonly #passThrough: PassThrough
   readonly #fetches: SharedFetches
-  readonly #bodies: Bodies
   readonly #lifetimes: LifetimeWatch
+  readonly #assembler: Assembler
+  readonly #presenter: Presenter
 
   constructor(options: StorefrontCacheOptions) {
     this.#options = options
     this.origin = options.origin
     this.classifying = toClassifyOptions(options)
-    this.#fetcher = new Fetcher(options)
+    const bodies = new Bodies({ ...options, budgets: inFlight })
+    this.#assembler = new Assembler({
+      ...options,
+      classifying: this.classifying,
+      mayInclude: pathsAtOrBelow(options.esiPaths),
+      bodies,
+      ask: (lookup) => this.#ask(lookup),
+      pass: (visit, route) => this.#passThrough.pass(visit, route),
+    })
+    this.#presenter = new Presenter({ ...options, bodies, assembler: this.#assembler })
+    this.#fetcher = new Fetcher({ ...options, fragmentsOf: (...page) => this.#assembler.fragmentsOf(...page) })
     this.#lifetimes = new LifetimeWatch(options)
     this.#fetches = new SharedFetches(this.#fetcher, options)
     const unsafe = new UnsafeInvalidation({
@@ -61,7 +73,6 @@ export class StorefrontCache {
     })
     this.unsafe = unsafe.counts
     this.#passThrough = new PassThrough(options, unsafe)
-    this.#bodies = new Bodies({ ...options, budgets: inFlight })
     this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
   }
 
@@ -103,6 +114,7 @@ export class StorefrontCache {
 
   async #ask(lookup: Lookup): Promise<Answer> {
     for (let waits = 0; ; waits++) {
+      const fence = this.#options.store.fence()
       let held = lookup.mayReuse ? this.find(lookup) : null
       if (held !== null && held.page.states.some((state) => lookup.states.includes(state))) {
         return this.#passThrough.pass(lookup.visit, {
@@ -112,7 +124,7 @@ export class StorefrontCache {
       }
       const usable = held === null ? 'stale' : this.#fetches.usability(lookup, held.page)
       if (held !== null && usable !== 'stale') {
-        const answer = await this.#serve(lookup, held, this.#hit(held, usable === 'fresh' ? undefined : usable))
+        const answer = await this.#presenter.hit(lookup, held, fence, usable === 'fresh' ? undefined : usable)
         if (answer !== null && usable === 'stale-while-revalidate') this.#revalidate(lookup, held)
         if (answer !== null) return answer
         // Its body is missing or damaged: treated as a miss.
@@ -125,11 +137,9 @@ export class StorefrontCache {
       if (flight === null) return this.#lead(lookup, held)
       const shared = await flight.outcome
       if (shared !== null && this.#answers(shared.page, lookup)) {
-        const answer = await this.#serve(lookup, shared, {
-          kind: 'forward',
-          why: held === null ? 'miss' : 'stale',
-          collapsed: true,
-        })
+        const why = held === null ? 'miss' : 'stale'
+        const status: CacheStatus = { kind: 'forward', why, collapsed: true }
+        const answer = await this.#presenter.present(lookup, shared, status, { fence, shareable: true })
         if (answer !== null) return answer
         // It was removed meanwhile: join or start the next fetch.
         continue
@@ -155,7 +165,8 @@ export class StorefrontCache {
 
   #find(lookup: Lookup, key: string): HeldPage | null {
     const { store, memory } = this.#options
-    const inMemory = newest(memory.get(key) ?? [], lookup, (held) => held.page)
+    const usable = memory.get(key)?.filter((held) => this.#assembler.mayUse(held, lookup))
+    const inMemory = newest(usable ?? [], lookup, (held) => held.page)
     const stored = newest(store.find(key), lookup, (page) => page)
     if (stored === null || (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt)) return inMemory
     return toHeldPage(stored, {})
@@ -172,6 +183,7 @@ export class StorefrontCache {
   /** Fetches from the origin for this visitor and all who wait with them. */
   async #lead(lookup: Lookup, stale: HeldPage | null): Promise<Answer> {
     const why = stale === null ? 'miss' : 'stale'
+    const fence = this.#options.store.fence()
     try {
       const fetched = await this.#fetches.fetch(lookup, stale)
       this.#lifetimes.note(fetched)
@@ -180,7 +192,7 @@ export class StorefrontCache {
         stale !== null &&
         mayServeStale(stale.page, 'error', this.#options.now())
       ) {
-        const answer = await this.#serve(lookup, stale, this.#hit(stale, `stale-if-error ${fetched.status}`))
+        const answer = await this.#presenter.hit(lookup, stale, fence, `stale-if-error ${fetched.status}`)
         if (answer !== null && fetched.kind === 'stream') discard(fetched.body)
         if (answer !== null) return answer
       }
@@ -197,14 +209,8 @@ export class StorefrontCache {
           body: fetched.body,
           tags: fetched.tags,
         }
-      const answer = await answerFrom(
-        fetched.held,
-        presentationOf(lookup.visit.method, lookup.field),
-        this.#options.now(),
-        cacheStatus,
-        this.#bodies,
-        fetched.live,
-      )
+      const { shareable, live } = fetched
+      const answer = await this.#presenter.present(lookup, fetched.held, cacheStatus, { fence, shareable }, live)
       if (answer !== null) return answer
       // Removed before it was sent.
       if (stale !== null) return await this.#lead(lookup, null)
@@ -216,7 +222,8 @@ export class StorefrontCache {
         !mayServeStale(stale.page, 'unreachable', this.#options.now())
       )
         throw error
-      const answer = await this.#serve(lookup, stale, this.#hit(stale, `stale, ${originFailureText[error.failure]}`))
+      const detail = `stale, ${originFailureText[error.failure]}`
+      const answer = await this.#presenter.hit(lookup, stale, fence, detail)
       if (answer === null) throw error
       return answer
     }
@@ -242,46 +249,42 @@ export class StorefrontCache {
     )
   }
 
-  #hit(held: HeldPage, detail?: string): CacheStatus {
-    return {
-      kind: 'hit',
-      ttl: (held.page.staleAt - this.#options.now()) / 1000,
-      ...(detail === undefined ? {} : { detail }),
-    }
-  }
-
-  /** Null when the body of the page no longer exists. */
-  async #serve(lookup: Lookup, held: HeldPage, cacheStatus: CacheStatus): Promise<Answer | null> {
-    const started = performance.now()
-    const answer = await answerFrom(
-      held,
-      presentationOf(lookup.visit.method, lookup.field),
-      this.#options.now(),
-      cacheStatus,
-      this.#bodies,
-    )
-    if (answer !== null && cacheStatus.kind === 'hit')
-      this.#options.memory.countHit(held, performance.now() - started, this.#options.now())
-    return answer
-  }
-
   /** Why the last response to a lookup could not be stored; null when unknown. */
   notStored(lookup: Lookup): string | null {
     return this.#fetches.notStored(lookup)
   }
 
   /**
-   * Fetches a page into the cache as a visitor's miss would. Null when a concurrent fetch already did. @throws
-   * OriginError
+   * Fetches a page and the fragments that it lacks into the cache as a visitor's miss would. Null when a concurrent fetch
+   * already did, or when the page is fresh and not to be fetched by force. @throws OriginError
    */
-  async warm(lookup: Lookup, signal: AbortSignal, slot: Slot | null = null): Promise<Fetched | null> {
+  async warm(lookup: Lookup, signal: AbortSignal, slot: Slot | null = null, force = true): Promise<Fetched | null> {
     const flight = this.#fetches.join(lookup)
     const shared = flight === null ? null : await flight.outcome
     if (shared !== null && this.#answers(shared.page, lookup)) {
       await this.#options.store.settled(shared.page)
       return null
     }
-    return this.#fetches.fetch(lookup, this.find(lookup), { signal, slot })
+    const found = this.find(lookup)
+    const held = found === null ? null : templateOf(found)
+    const isFresh = !force && held !== null && usability(held.page, this.#options.now()) === 'fresh'
+    const fetched = isFresh ? null : await this.#fetches.fetch(lookup, held, { signal, slot })
+    const warmed = fetched === null ? held : fetched.kind === 'held' ? fetched.held : null
+    for (const fragment of warmed === null ? [] : this.#assembler.fragmentsAt(lookup, warmed)) {
+      const made = await this.warm(fragment, signal, slot, false)
+      if (made?.kind === 'stream') discard(made.body)
+    }
+    return fetched
+  }
+
+  /** Whether a page has fragments that are not fresh in the cache. */
+  lacksFragments(lookup: Lookup, held: HeldPage): boolean {
+    if (held.assembly !== undefined) return false
+    return this.#assembler.fragmentsAt(lookup, held).some((fragment) => {
+      const found = this.find(fragment)
+      const isFresh = found !== null && usability(found.page, this.#options.now()) === 'fresh'
+      return !isFresh || this.lacksFragments(fragment, found)
+    })
   }
 
   /** Checks whether the origin's response could be stored, without storing it. @throws OriginError */

@@ -4,14 +4,17 @@ import type { PageStore } from '../pages/page-store.ts'
 import { hiddenPaths, type BrowserCaching } from './browser.ts'
 import { bypassCookiesFor, onlyPaths, pathBypass, pathsBelow, type BypassRules } from './bypass.ts'
 import type { Channels } from './channels.ts'
-import type { FetchOptions } from './fetch.ts'
+import type { FetchOptions } from './fetch-options.ts'
 import type { VariantRules } from './key.ts'
 import type { ClassifyOptions } from './lookup.ts'
 import type { OriginClient } from './origin.ts'
 import { canonicaliser } from './target.ts'
 import type { UnsafeMode } from './unsafe.ts'
 
-export interface StorefrontCacheOptions extends Omit<FetchOptions, 'store' | 'memory' | 'origin' | 'now'> {
+export interface StorefrontCacheOptions extends Omit<
+  FetchOptions,
+  'store' | 'memory' | 'origin' | 'now' | 'fragmentsOf'
+> {
   channels: Channels
   store: PageStore
   memory: MemoryTier
@@ -24,6 +27,8 @@ export interface StorefrontCacheOptions extends Omit<FetchOptions, 'store' | 'me
   browser: BrowserCaching
   ignoreQuery: readonly string[]
   invalidateOnUnsafe: UnsafeMode
+  /** Path prefixes of fragments, relative to the channel's URL. */
+  esiPaths: readonly string[]
   /** Reports background errors that no visitor sees. */
   onError(message: string, error: unknown): void
 }

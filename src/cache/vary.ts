@@ -18,11 +18,14 @@ export interface SelectingFields {
   unkeyedCookies: string | null
 }
 
-/** The secondary key of a response (RFC 9111 §4.1), without Accept-Encoding, which this cache negotiates itself. */
+/** Fields that this cache writes itself, whatever the visitor sends. */
+const ownFields: ReadonlySet<string> = new Set(['accept-encoding', 'surrogate-capability'])
+
+/** The secondary key of a response (RFC 9111 §4.1), without the fields that this cache negotiates itself. */
 export function secondaryKey(names: readonly string[], request: SelectingFields): Record<string, string | null> {
   const key: Record<string, string | null> = {}
   for (const name of names) {
-    if (name !== 'accept-encoding') key[name] = selectingValue(name, request)
+    if (!ownFields.has(name)) key[name] = selectingValue(name, request)
   }
   return key
 }

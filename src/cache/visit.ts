@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { MemoryEntry } from '../pages/memory-tier.ts'
 import type { HeaderPair } from '../pages/page.ts'
 
 /** The head of a visitor's request, validated by the front. */
@@ -58,4 +59,6 @@ export interface Answer {
   body: Buffer | Readable | StreamedBody | null
   /** Tags of the page, for a cache in front of us; never visible to visitors. */
   tags?: readonly string[]
+  /** The page that it was made of; absent for a response that only this visitor may get. */
+  source?: MemoryEntry
 }

@@ -9,6 +9,7 @@ const presets: Readonly<Record<Shop, Readonly<Record<string, unknown>>>> = {
   plain: {},
   shopware: {
     cache: {
+      esi: 'auto',
       grace: '3d',
       emptyPaths: ['/widgets/checkout/info'],
       assets: ['/media', '/thumbnail', '/theme', '/bundles'],

@@ -159,6 +159,8 @@ export const configSchema = z.strictObject({
     emptyPaths: list(value.path()),
     assets: list(value.text('a path prefix such as /media', /^\/[^\s/\u0000-\u001f][^\s\u0000-\u001f]*$/)),
     browser: withDefault(value.oneOf(['pass', 'no-store']), 'pass'),
+    esi: withDefault(value.oneOf(['off', 'auto']), 'off'),
+    esiPaths: list(value.path(), ['/_esi/', '/_fragment']),
     invalidateOnUnsafe: withDefault(value.oneOf(['off', 'uri', 'rfc']), 'rfc'),
     ignoreQuery: list(value.text('a parameter name, with a trailing * as a wildcard', /^[^\s&=#]+$/)),
   }),

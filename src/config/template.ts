@@ -91,6 +91,9 @@ cache:
   # variants: { cookies: ${initial('variants.cookies', '[]')}, headers: [], freeCookies: [] }
   # Requests that always bypass the cache.
   # bypass: { cookies: [], paths: [/checkout, /account, /admin, /api] }
+  # auto: pages are assembled from fragments (ESI) where the shop asks for it. Fragments must be below one of the paths.
+  # esi: ${initial('esi', 'off')}
+  # esiPaths: [/_esi/, /_fragment]
   # Pages purged by a successful POST: off (for Shopware, which sends purges), uri (its own page), rfc (the page in Location too).
   # invalidateOnUnsafe: rfc
   # Query parameters that do not affect a page, in addition to common marketing parameters; shopware: the list of Shopware.

@@ -128,7 +128,7 @@ const timeline = {
 
 export const urlFlow = defineOperation({
   name: 'purgeLog.urlFlow',
-  summary: 'Lists the latest purges that removed the page of a URL, oldest first',
+  summary: 'Lists the latest purges that removed the page of a URL or one of its fragments, oldest first',
   input: z.object({ url: text('expected a URL'), limit, offset }),
   output: z.object({ success, url: described(z.string(), 'in its canonical form'), ...timeline }),
   http: { method: 'GET', path: '/reverse-proxy-log/url-flow' },
@@ -137,15 +137,16 @@ export const urlFlow = defineOperation({
       given,
       app.config.salesChannels.map((channel) => channel.url),
     )
-    const [{ readUrlFlow }, { toCanonicalUrl }] = await Promise.all([
+    const [{ readUrlFlow }, { toCanonicalUrl }, { fragmentUrls }] = await Promise.all([
       import('../purge/log/purge-log.ts'),
       import('../cache/purge-urls.ts'),
+      import('../cache/esi/fragment-urls.ts'),
     ])
     const { cache } = await app.storefrontCache()
     const url = toCanonicalUrl(given, cache.classifying)?.url ?? given
     await (await app.purges()).catchUp()
     const { db } = await app.records()
-    return { ...succeeded, url, ...(await readUrlFlow(db, url, range)), ...range }
+    return { ...succeeded, url, ...(await readUrlFlow(db, url, range, fragmentUrls(await app.pages(), url))), ...range }
   },
 })
 

@@ -8,8 +8,8 @@ import { directoryMode, fileMode, newFresh, within, type Places } from './places
 
 /** "pgch": identifies our index among SQLite files. */
 const applicationId = 0x70676368
-/** Version 4: pages without a hit are evicted before the others. */
-const schemaVersion = 4
+/** Version 5: templates of pages with fragments, which older versions would send as they are. */
+const schemaVersion = 5
 
 /**
  * A page is dead when its epoch differs from that of its type, or when `dead` lists it. Its body and then its rows are

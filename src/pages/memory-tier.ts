@@ -11,6 +11,21 @@ export interface MemoryEntry {
   /** Sum of the hit times, in milliseconds. */
   hitMs: number
   usedAt: number
+  /** Set for a page made of fragments. */
+  readonly assembly?: Assembly
+}
+
+/** What a page with fragments was made of. */
+export interface Assembly {
+  /** The stored pages: the template, then its fragments at any depth. */
+  readonly parts: readonly Page[]
+  /** Number of fragments, and how deep they include each other. */
+  readonly count: number
+  readonly height: number
+  /** Whether an include was left out because of the pages around it. */
+  readonly isCut: boolean
+  /** Includes that were left out, for operators; null for none. */
+  readonly note: string | null
 }
 
 /** Keys by a label (tag, URL or type) that an invalidation selects by. */
@@ -38,6 +53,8 @@ export class MemoryTier {
   readonly #keysByTag: KeysBy<string> = new Map()
   readonly #keysByUrl: KeysBy<string> = new Map()
   readonly #keysByType: KeysBy<PageType> = new Map()
+  /** Keys of assembled pages by the keys and by the variants of their parts. */
+  readonly #keysByPart: KeysBy<string> = new Map()
   readonly #maxVariants: number
   readonly #largest: number
   #dirty: MemoryEntry[] = []
@@ -66,17 +83,28 @@ export class MemoryTier {
     return this.#entries.get(key)
   }
 
-  /** Adds a page, replacing the variant that it renews. Returns an entry even for a page that is too large to keep. */
-  set(page: Page, encoding: Encoding, body: Buffer): MemoryEntry {
+  /**
+   * Adds a page, replacing the variant that it renews. Returns an entry even for a page that is too large to keep, and
+   * for a template, of which only the assembled page is kept.
+   */
+  set(page: Page, encoding: Encoding, body: Buffer, assembly?: Assembly): MemoryEntry {
     const variant = variantOf(page)
     const others: MemoryEntry[] = []
     let bodies: MemoryEntry['bodies'] = {}
     for (const entry of this.#entries.peek(page.key) ?? []) {
       if (variantOf(entry.page) !== variant) others.push(entry)
       // The same page after a 304: other codings of its body remain valid.
-      else if (entry.page.id === page.id) bodies = entry.bodies
+      else if (entry.page.id === page.id && assembly === undefined) bodies = entry.bodies
     }
-    const entry = { page, bodies: { ...bodies, [encoding]: compact(body) }, hits: 0, hitMs: 0, usedAt: page.usedAt }
+    const entry: MemoryEntry = {
+      ...{ page, bodies: { ...bodies, [encoding]: compact(body) }, hits: 0, hitMs: 0, usedAt: page.usedAt },
+      ...(assembly !== undefined && { assembly }),
+    }
+    if (page.fragments !== undefined && assembly === undefined) {
+      if (others.length > 0) this.#hold(page.key, others)
+      else this.#entries.delete(page.key)
+      return entry
+    }
     if (others.length >= this.#maxVariants) others.splice(leastRecentlyUsed(others), 1)
     this.#hold(page.key, [...others, entry])
     return entry
@@ -110,11 +138,13 @@ export class MemoryTier {
   takeHits(): HitCount[] {
     const dirty = this.#dirty
     this.#dirty = []
-    return dirty.map((entry) => {
-      const count = { page: entry.page, hits: entry.hits, ms: entry.hitMs, usedAt: entry.usedAt }
+    return dirty.flatMap((entry) => {
+      const [page = entry.page, ...fragments] = entry.assembly?.parts ?? []
+      const count = { page, hits: entry.hits, ms: entry.hitMs, usedAt: entry.usedAt }
       entry.hits = 0
       entry.hitMs = 0
-      return count
+      // Fragments must not be evicted before the pages that are made of them.
+      return [count, ...fragments.map((fragment) => ({ page: fragment, hits: 0, ms: 0, usedAt: count.usedAt }))]
     })
   }
 
@@ -122,7 +152,7 @@ export class MemoryTier {
   drop(selection: Selection): void {
     switch (selection.kind) {
       case 'all':
-        for (const keys of [this.#keysByTag, this.#keysByUrl, this.#keysByType]) keys.clear()
+        for (const keys of [this.#keysByTag, this.#keysByUrl, this.#keysByType, this.#keysByPart]) keys.clear()
         return this.#entries.clear()
       case 'type':
         return this.#dropKeys(this.#keysByType.get(selection.type))
@@ -135,9 +165,17 @@ export class MemoryTier {
     }
   }
 
-  /** Drops the pages under primary keys for which newer pages may be stored. */
+  /** Drops the pages under primary keys for which newer pages may be stored, and the pages made of them. */
   dropKeys(keys: readonly string[]): void {
-    for (const key of keys) this.#entries.delete(key)
+    for (const key of keys) {
+      this.#entries.delete(key)
+      this.#dropKeys(this.#keysByPart.get(key))
+    }
+  }
+
+  /** Drops the pages made of the page that a new one replaces. */
+  dropMadeOf(page: Page): void {
+    this.#dropKeys(this.#keysByPart.get(variantName(page)))
   }
 
   /** Deletes from the set while iterating, which a Set allows. */
@@ -157,20 +195,36 @@ export class MemoryTier {
   }
 
   #label(entries: readonly MemoryEntry[], key: string): void {
-    for (const { page } of entries) {
+    for (const page of labelsOf(entries)) {
       addKey(this.#keysByType, page.type, key)
       addKey(this.#keysByUrl, page.url, key)
       for (const tag of page.tags) addKey(this.#keysByTag, tag, key)
     }
+    for (const name of partsOf(entries)) addKey(this.#keysByPart, name, key)
   }
 
   #unlabel(entries: readonly MemoryEntry[], key: string): void {
-    for (const { page } of entries) {
+    for (const page of labelsOf(entries)) {
       deleteKey(this.#keysByType, page.type, key)
       deleteKey(this.#keysByUrl, page.url, key)
       for (const tag of page.tags) deleteKey(this.#keysByTag, tag, key)
     }
+    for (const name of partsOf(entries)) deleteKey(this.#keysByPart, name, key)
   }
+}
+
+/** The pages whose removal removes the entries. */
+function labelsOf(entries: readonly MemoryEntry[]): Page[] {
+  return entries.flatMap(({ page, assembly }) => assembly?.parts ?? [page])
+}
+
+/** The keys and variants of the parts of assembled pages. */
+function partsOf(entries: readonly MemoryEntry[]): string[] {
+  return entries.flatMap(({ assembly }) => (assembly?.parts ?? []).flatMap((part) => [part.key, variantName(part)]))
+}
+
+function variantName(page: Page): string {
+  return `${page.key}\0${variantOf(page)}`
 }
 
 /** Copies a body that is a slice of a larger buffer, which it would otherwise keep alive. */
@@ -200,10 +254,12 @@ function sizeOf(entries: readonly MemoryEntry[], key: string): number {
   return entries.reduce((sum, entry) => sum + sizeOfEntry(entry), key.length)
 }
 
-function sizeOfEntry({ page, bodies }: MemoryEntry): number {
+function sizeOfEntry({ page, bodies, assembly }: MemoryEntry): number {
   let size = entryOverhead + page.url.length
   for (const body of Object.values(bodies)) size += body.length
   for (const tag of page.tags) size += itemOverhead + tag.length
   for (const [name, value] of page.headers) size += itemOverhead + name.length + value.length
+  // Their labels, and those of their tags once more.
+  for (const part of assembly?.parts ?? []) size += itemOverhead * (3 + part.tags.length)
   return size
 }

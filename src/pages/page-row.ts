@@ -81,6 +81,7 @@ export function toRecord(draft: PageDraft): string {
     encoding: draft.encoding,
     originalSize: draft.originalSize,
     generationMs: draft.generationMs,
+    ...(draft.fragments !== undefined && { fragments: draft.fragments }),
   } satisfies Omit<PageDraft, 'key' | 'url' | 'type'>)
 }
 

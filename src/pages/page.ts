@@ -54,6 +54,11 @@ export interface PageDraft {
   originalSize: number
   /** Time from the request to the last byte of the origin's response, in milliseconds. */
   generationMs: number
+  /**
+   * URLs of the fragments that its ESI markup includes. Absent for a page without such markup: any other one is a
+   * template and must not be sent as it is.
+   */
+  fragments?: readonly string[]
 }
 
 /** A page in the store. */

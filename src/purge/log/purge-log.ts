@@ -62,23 +62,39 @@ export async function listUrls(
   return { total, items }
 }
 
-/** Lists the purges that removed a page of the URL or named the URL: the newest `limit` after the first `offset`, oldest first. */
+/**
+ * Lists the purges that removed a page of the URL or one of its fragments, or named one of these URLs: the newest `limit`
+ * after the first `offset`, oldest first.
+ */
 export async function readUrlFlow(
   db: RecordsDatabase,
   url: string,
   { limit, offset }: Range,
+  fragments: readonly string[] = [],
 ): Promise<{ total: number; items: PurgeItem[] }> {
-  const row = await db.selectFrom('purge_urls').select(['id', 'purges']).where('url', '=', url).executeTakeFirst()
-  if (row === undefined) return { total: 0, items: [] }
-  const rows = await db
-    .selectFrom('purge_pages')
+  const urls = await db
+    .selectFrom('purge_urls')
+    .select(['id', 'purges'])
+    .where('url', 'in', [url, ...fragments])
+    .execute()
+  const [first] = urls
+  if (first === undefined) return { total: 0, items: [] }
+  const ids = urls.map(({ id }) => id)
+  const ofUrls = db.selectFrom('purge_pages').where('url_id', 'in', ids)
+  const rows = await ofUrls
     .select('purge_id as id')
-    .where('url_id', '=', row.id)
+    .distinct()
     .orderBy('purge_id', 'desc')
     .limit(limit)
     .offset(offset)
     .execute()
-  return { total: row.purges, items: await readInOrder(db, rows) }
+  const items = await readInOrder(db, rows)
+  // The number for one URL is known, and its log may be long.
+  if (urls.length === 1) return { total: first.purges, items }
+  const { total } = await ofUrls
+    .select((eb) => eb.fn.count<number>('purge_id').distinct().as('total'))
+    .executeTakeFirstOrThrow()
+  return { total, items }
 }
 
 /** Lists the purges of tags that name the entity: the newest `limit` after the first `offset`, oldest first. */

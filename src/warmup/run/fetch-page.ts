@@ -43,7 +43,7 @@ export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number)
     if (slot === null) return { kind: 'failed', status: null, error: 'the warmup ended', retryAfter: null, ms: 0 }
     const late = AbortSignal.timeout(timeout)
     try {
-      const fetched = await cache.warm(classified.lookup, AbortSignal.any([options.signal, late]), slot)
+      const fetched = await cache.warm(classified.lookup, AbortSignal.any([options.signal, late]), slot, options.force)
       return fetched === null ? { kind: 'fresh' } : toResult(fetched, performance.now() - started, now())
     } catch (error) {
       if (!(error instanceof OriginError)) throw error
@@ -80,7 +80,8 @@ export async function isFresh(
 
 function findFresh(cache: StorefrontCache, lookup: Lookup, now: Clock): HeldPage | null {
   const held = cache.find(lookup)
-  return held !== null && usability(held.page, now()) === 'fresh' ? held : null
+  const isFresh = held !== null && usability(held.page, now()) === 'fresh' && !cache.lacksFragments(lookup, held)
+  return isFresh ? held : null
 }
 
 function toResult(fetched: Fetched, ms: number, now: number): WarmResult {

@@ -1,0 +1,165 @@
+import { decode, toEncoding, TooLarge } from '../../pages/codec.ts'
+import type { Assembly, MemoryEntry } from '../../pages/memory-tier.ts'
+import type { HeaderPair } from '../../pages/page.ts'
+import type { Channel } from '../channel.ts'
+import { fieldValue } from '../fields.ts'
+import { classify, type Classified, type Lookup, type Nesting } from '../lookup.ts'
+import { OriginError, type OriginFailure } from '../origin.ts'
+import type { Route } from '../pass-through.ts'
+import type { Answer, Visit } from '../visit.ts'
+import { bytesOf } from './answer-bytes.ts'
+import type { Include } from './parse.ts'
+import { deepest, placeOf, type Place, type PlaceRules } from './place.ts'
+
+/** A fragment of a page. */
+export interface Fragment {
+  kind: 'fragment'
+  bytes: Buffer
+  /** The page that it came from; null for one that only this visitor may get. */
+  held: MemoryEntry | null
+  path: string
+  cookies: HeaderPair[]
+}
+
+/** An include that was left out of a page. */
+export interface Omission {
+  kind: 'omission'
+  why: string
+  /** Whether the fragment failed, rather than that the include was refused. */
+  failed: boolean
+  /** Whether it was refused because of the pages around it. */
+  isCut: boolean
+}
+
+export interface FragmentOptions extends PlaceRules {
+  /** In bytes. */
+  maxPageSize: number
+  /** Answers from the cache, or from the shop. */
+  ask(lookup: Lookup): Promise<Answer>
+  pass(visit: Visit, route: Route): Promise<Answer>
+}
+
+/** Why a fragment could not be had. */
+interface Failure {
+  kind: 'failure'
+  why: string
+  failure: OriginFailure
+}
+
+/** Obtains the fragments of pages, each as a page of its own. */
+export class Fragments {
+  readonly #options: FragmentOptions
+
+  constructor(options: FragmentOptions) {
+    this.#options = options
+  }
+
+  /**
+   * The fragment of an include, or of its `alt`.
+   * @param around the pages around the fragment
+   * @throws OriginError when it fails and the page needs it
+   */
+  async get(include: Include, page: Lookup, around: Nesting): Promise<Fragment | Omission> {
+    const first = await this.#try(include.src, page, around)
+    if (first.kind === 'fragment' || (include.alt === null && first.kind === 'omission')) return first
+    const second = include.alt === null ? null : await this.#try(include.alt, page, around)
+    if (second?.kind === 'fragment') return second
+    const failed = [first, second].find((each) => each?.kind === 'failure')
+    if (failed?.kind !== 'failure') return first as Omission
+    if (!include.optional) throw new OriginError(failed.why, failed.failure)
+    return { kind: 'omission', why: failed.why, failed: true, isCut: false }
+  }
+
+  /** The lookup of a fragment by its URL; null where it is not cached or must not be included. */
+  lookupOf(url: string, page: Lookup, around: Nesting): Lookup | null {
+    const place = placeOf(url, page, this.#options)
+    if (typeof place === 'string' || around.depth > deepest) return null
+    if (url === page.url || around.urls.includes(url)) return null
+    const classified = this.#classify(place, page)
+    return classified.kind === 'lookup' ? within(classified.lookup, page, around) : null
+  }
+
+  #classify(place: Place, { visit, channel, trusted }: Lookup): Exclude<Classified, { kind: 'own' | 'unknown-site' }> {
+    const classified = classify(visitOf(visit, channel, place.target), this.#options.classifying, trusted)
+    if (classified.kind === 'own' || classified.kind === 'unknown-site') throw new Error('An include left its channel')
+    return classified
+  }
+
+  async #try(src: string, page: Lookup, around: Nesting): Promise<Fragment | Omission | Failure> {
+    const place = placeOf(src, page, this.#options)
+    if (typeof place === 'string') return refused(`${shown(src)} removed: ${place}`, false)
+    const path = shown(place.target)
+    if (place.url === page.url || around.urls.includes(place.url))
+      return refused(`${path} removed: the page includes itself`, place.url !== page.url)
+    if (around.depth > deepest) return refused(`${path} removed: more than ${deepest} deep`, true)
+    try {
+      return await this.#fetch(place, page, around)
+    } catch (error) {
+      if (!(error instanceof OriginError)) throw error
+      return { kind: 'failure', why: `${path} failed: ${error.message}`, failure: error.failure }
+    }
+  }
+
+  async #fetch(place: Place, page: Lookup, around: Nesting): Promise<Fragment | Failure> {
+    const { maxPageSize, ask, pass } = this.#options
+    const path = shown(place.target)
+    const classified = this.#classify(place, page)
+    const answer = await (classified.kind === 'lookup'
+      ? ask(within(classified.lookup, page, around))
+      : pass(visitOf(page.visit, page.channel, place.target), {
+          isAsset: false,
+          reason: 'an empty path',
+          ...classified,
+        }))
+    const bytes = await decoded(answer, maxPageSize)
+    if (answer.status >= 200 && answer.status < 300 && bytes !== null) {
+      const cookies = answer.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
+      return { kind: 'fragment', bytes, held: answer.source ?? null, path, cookies }
+    }
+    const why = bytes === null ? 'it is too large or its coding is unknown' : `status ${answer.status}`
+    return { kind: 'failure', why: `${path} failed: ${why}`, failure: answer.status === 504 ? 'timeout' : 'broken' }
+  }
+}
+
+/** Whether an assembled page may be a fragment where it is: it must not exceed what the pages around it allow. */
+export function fits({ isCut, height, count }: Assembly, within: Nesting): boolean {
+  return !isCut && within.depth + height <= deepest && count <= within.left
+}
+
+function refused(why: string, isCut: boolean): Omission {
+  return { kind: 'omission', why, failed: false, isCut }
+}
+
+/** A URL for logs and answers: without its query, and short. */
+function shown(src: string): string {
+  return src
+    .split(/[?#]/, 1)[0]!
+    .replace(/[^\x21-\x7e]/g, '')
+    .slice(0, 80)
+}
+
+/** Fields of a request for a page that are not for its fragments. */
+const ofPage = /^(?:range|if-.*|accept-encoding|content-.*|expect)$/i
+
+function within(fragment: Lookup, page: Lookup, around: Nesting): Lookup {
+  return { ...fragment, within: { ...around, urls: [...around.urls, page.url] } }
+}
+
+/** The request for a fragment, as the visitor of the page would send it. */
+function visitOf(visit: Visit, { scheme, host }: Channel, target: string): Visit {
+  const headers = visit.headers.filter(([name]) => !ofPage.test(name))
+  return { ...visit, method: 'GET', scheme, host, target, headers, body: null, onInterim: () => {} }
+}
+
+/** The body of an answer without its coding; null when it is too large or its coding is unknown. */
+async function decoded(answer: Answer, limit: number): Promise<Buffer | null> {
+  const bytes = await bytesOf(answer.body, limit)
+  const encoding = toEncoding(fieldValue(answer.headers, 'content-encoding'))
+  if (bytes === null || encoding === null || encoding === 'identity') return encoding === null ? null : bytes
+  try {
+    return await decode(bytes, encoding, limit)
+  } catch (error) {
+    if (error instanceof TooLarge) return null
+    throw new OriginError(`the shop sent an invalid ${encoding} body`, 'broken', error)
+  }
+}

@@ -1,0 +1,94 @@
+import type { Assembly } from '../../pages/memory-tier.ts'
+import type { HeaderPair, Page } from '../../pages/page.ts'
+import type { Fragment, Omission } from './fragments.ts'
+
+/** The most reasons that a note names. */
+const mostReasons = 3
+
+export interface Limits {
+  /** Fragments, those within fragments counted too. */
+  count: number
+  bytes: number
+  /** Whether the page is itself a fragment. */
+  isNested: boolean
+}
+
+export interface Joined {
+  body: Buffer
+  assembly: Assembly
+  /** False when a part may not be shared, or is missing because it failed. */
+  shareable: boolean
+  cookies: HeaderPair[]
+}
+
+/** Joins the text of a template and its fragments, as far as the limits allow. */
+export function join(template: Page, pieces: readonly (Buffer | Fragment | Omission)[], limits: Limits): Joined {
+  const texts: Buffer[] = []
+  const fragments: Fragment[] = []
+  const omissions: Omission[] = []
+  let count = 0
+  let size = pieces.reduce((sum, piece) => sum + (Buffer.isBuffer(piece) ? piece.length : 0), 0)
+  for (const piece of pieces) {
+    if (Buffer.isBuffer(piece)) {
+      texts.push(piece)
+      continue
+    }
+    if (piece.kind === 'omission') {
+      omissions.push(piece)
+      continue
+    }
+    const inside = 1 + (piece.held?.assembly?.count ?? 0)
+    const excess =
+      count + inside > limits.count
+        ? 'too many fragments'
+        : size + piece.bytes.length > limits.bytes
+          ? 'the page is too large'
+          : null
+    if (excess !== null) {
+      omissions.push({
+        kind: 'omission',
+        why: `${piece.path} removed: ${excess}`,
+        failed: false,
+        isCut: limits.isNested,
+      })
+      continue
+    }
+    count += inside
+    size += piece.bytes.length
+    texts.push(piece.bytes)
+    fragments.push(piece)
+  }
+  return {
+    body: Buffer.concat(texts),
+    assembly: toAssembly(template, fragments, omissions, count),
+    shareable: fragments.every(({ held }) => held !== null) && !omissions.some(({ failed }) => failed),
+    cookies: fragments.flatMap(({ cookies }) => cookies),
+  }
+}
+
+function toAssembly(
+  template: Page,
+  fragments: readonly Fragment[],
+  omissions: readonly Omission[],
+  count: number,
+): Assembly {
+  const inner = fragments.flatMap(({ held }) => held?.assembly ?? [])
+  const height = (assembly: Assembly | undefined) => 1 + (assembly?.height ?? 0)
+  const reasons = new Set([
+    ...omissions.map(({ why }) => why),
+    ...fragments.flatMap(({ held, path }) => (held === null ? [`${path} is private`] : [])),
+    ...inner.flatMap(({ note }) => note ?? []),
+  ])
+  return {
+    parts: [template, ...fragments.flatMap(({ held }) => (held === null ? [] : (held.assembly?.parts ?? [held.page])))],
+    count,
+    height: Math.max(0, ...fragments.map(({ held }) => height(held?.assembly))),
+    isCut: omissions.some(({ isCut }) => isCut) || inner.some(({ isCut }) => isCut),
+    note: reasons.size === 0 ? null : noteOf([...reasons]),
+  }
+}
+
+function noteOf(reasons: readonly string[]): string {
+  const rest = reasons.length - mostReasons
+  return [...reasons.slice(0, mostReasons), ...(rest > 0 ? [`${rest} more`] : [])].join(', ')
+}

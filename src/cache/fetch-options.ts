@@ -1,0 +1,46 @@
+import type { Clock } from '../lib/clock.ts'
+import type { MemoryTier } from '../pages/memory-tier.ts'
+import type { HeaderPair } from '../pages/page.ts'
+import type { Fence, PageStore } from '../pages/page-store.ts'
+import type { Confirmations } from './confirmations.ts'
+import type { DraftOptions } from './draft.ts'
+import type { Fetched } from './fetched.ts'
+import type { Lookup } from './lookup.ts'
+import type { OriginClient } from './origin.ts'
+import type { Slot } from './origin/slots.ts'
+
+/** The context of one request to the origin. */
+export interface OriginFetch {
+  lookup: Lookup
+  /** The visitor's request fields that were sent to the origin. */
+  sent: readonly HeaderPair[]
+  fence: Fence
+  /** In terms of `performance.now`. */
+  started: number
+  /** True for a warmup, which waits until the page is stored; a visitor gets it before. */
+  patient: boolean
+  /** Fetches the page again without ESI markup; null when the shop was not told that it may use it. */
+  withoutMarkup: (() => Promise<Fetched>) | null
+}
+
+/** A fetch of a warmup. */
+export interface Warming {
+  signal: AbortSignal
+  /** Its place among the requests to the shop; null to take one as a visitor does. */
+  slot: Slot | null
+}
+
+export interface FetchOptions extends DraftOptions {
+  store: PageStore
+  memory: MemoryTier
+  origin: OriginClient
+  now: Clock
+  confirmations: Confirmations
+  compression: boolean
+  /** In bytes. Larger bodies are streamed and not stored. */
+  maxPageSize: number
+  /** Whether the shop may send pages with ESI markup. */
+  esi: 'off' | 'auto'
+  /** The URLs of the fragments that a template includes. */
+  fragmentsOf(lookup: Lookup, template: Buffer): Promise<string[]>
+}

@@ -1,0 +1,164 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openFilesystemStore } from '../../../src/pages/filesystem-store.ts'
+import type { Selection } from '../../../src/pages/page-store.ts'
+import { until } from '../../helpers/until.ts'
+import type { Reply } from '../scripted-origin.ts'
+import { shopUrl } from '../site.ts'
+import { include, lasting, openEsiShop, template } from './shop.ts'
+
+async function open(options: { memory?: number; writer?: boolean } = {}) {
+  const { writer = false, ...changes } = options
+  const shop = await openEsiShop(changes, { writer })
+  onTestFinished(() => shop.close())
+  shop.page('/', template(`${include('/_esi/menu')}|${include('/_esi/foot')}`, { xkey: 'home' }))
+  shop.page('/_esi/menu', lasting('menu 1', { xkey: 'menu', 'X-Page': 'buybox' }))
+  shop.page('/_esi/foot', lasting('foot', { xkey: 'foot' }))
+  return shop
+}
+
+const selections: [string, Selection, string[]][] = [
+  ["a fragment's tag", { kind: 'tags', tags: ['menu'] }, ['/_esi/menu']],
+  ["a fragment's URL", { kind: 'urls', urls: [`${shopUrl}/_esi/menu`] }, ['/_esi/menu']],
+  ["the page's tag", { kind: 'tags', tags: ['home'] }, ['/']],
+  ["the page's URL", { kind: 'urls', urls: [`${shopUrl}/`] }, ['/']],
+  ['a type', { kind: 'type', type: 'cms' }, ['/', '/_esi/foot', '/_esi/menu']],
+  ['everything', { kind: 'all' }, ['/', '/_esi/foot', '/_esi/menu']],
+  ['another tag', { kind: 'tags', tags: ['other'] }, []],
+]
+
+describe.each([
+  ['memory', {}],
+  ['disk', { memory: 0 }],
+  ['a writer thread', { writer: true }],
+])('with pages from %s, an assembled page', (_, options) => {
+  it.each(selections)('is made again after a removal of %s', async (_name, selection, again) => {
+    const shop = await open(options)
+    await shop.visit('/')
+    await shop.visit('/')
+    const before = shop.origin.requests.length
+    shop.page('/_esi/menu', lasting('menu 2', { xkey: 'menu' }))
+    await shop.store.remove(selection)
+    const expected = again.includes('/_esi/menu') ? 'menu 2|foot' : 'menu 1|foot'
+    expect((await shop.visit('/')).text).toBe(expected)
+    expect((await shop.visit('/')).text).toBe(expected)
+    expect(
+      shop.origin.requests
+        .slice(before)
+        .map(({ target }) => target)
+        .sort(),
+    ).toEqual(again)
+  })
+
+  it('is made again after a removal by another process', async () => {
+    const shop = await open(options)
+    await shop.visit('/')
+    await until(async () => expect(shop.store.waiting().pages).toBe(0))
+    const other = await openFilesystemStore({
+      directory: shop.directory,
+      maxSize: null,
+      now: shop.now,
+      onWarning: () => {},
+    })
+    onTestFinished(() => other.close())
+    shop.page('/_esi/menu', lasting('menu 2', { xkey: 'menu' }))
+    await other.remove({ kind: 'tags', tags: ['menu'] })
+    expect((await shop.visit('/')).text).toBe('menu 2|foot')
+    expect(shop.asked('/')).toBe(1)
+  })
+
+  it('with a soft purged fragment gets a new one', async () => {
+    const shop = await open(options)
+    await shop.visit('/')
+    shop.page('/_esi/menu', lasting('menu 2', { xkey: 'menu' }))
+    await shop.store.remove({ kind: 'tags', tags: ['menu'] }, { soft: true })
+    shop.wait(1)
+    expect((await shop.visit('/')).text).toBe('menu 2|foot')
+    expect(shop.asked('/')).toBe(1)
+  })
+
+  it('is not kept when a part of it is purged while it waits for another', async () => {
+    const shop = await open(options)
+    let answer: ((reply: Reply) => void) | null = null
+    shop.page('/_esi/foot', () => new Promise<Reply>((resolve) => (answer = resolve)))
+    const visit = shop.visit('/')
+    await until(() => expect(answer).not.toBeNull())
+    await until(() =>
+      expect(shop.store.findByUrl(`${shopUrl}/_esi/menu`).length + shop.store.waiting().pages).toBeGreaterThan(0),
+    )
+    await until(async () => expect((await shop.visit('/_esi/menu')).field('cache-status')).toContain('hit'))
+    shop.page('/_esi/menu', lasting('menu 2', { xkey: 'menu' }))
+    await shop.store.remove({ kind: 'tags', tags: ['menu'] })
+    answer!(lasting('foot', { xkey: 'foot' }))
+    await visit
+    for (let visits = 0; visits < 3; visits++) expect((await shop.visit('/')).text).toBe('menu 2|foot')
+    expect(shop.asked('/')).toBe(1)
+  })
+
+  it('takes over a fragment that was renewed by itself', async () => {
+    const shop = await open(options)
+    shop.page('/_esi/menu', lasting('menu 1', { 'Cache-Control': 'public, s-maxage=60', ETag: '"1"' }))
+    await shop.visit('/')
+    shop.wait(61)
+    shop.page('/_esi/menu', ({ fields }) => (fields.get('if-none-match') === '"1"' ? { status: 304 } : { status: 500 }))
+    expect((await shop.visit('/')).text).toBe('menu 1|foot')
+    expect((await shop.visit('/')).field('cache-status')).toContain('ttl=60')
+    expect([shop.asked('/'), shop.asked('/_esi/menu'), shop.asked('/_esi/foot')]).toEqual([1, 2, 1])
+  })
+})
+
+it('fifty visitors of a cold page cost one request for it and for each fragment', async () => {
+  const shop = await open({ writer: true })
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, number) =>
+      shop.visit('/', { fields: { 'Accept-Encoding': ['gzip', 'br', 'zstd', 'identity'][number % 4]! } }),
+    ),
+  )
+  expect(answers.every(({ status }) => status === 200)).toBe(true)
+  expect(shop.origin.requests.map(({ target }) => target).sort()).toEqual(['/', '/_esi/foot', '/_esi/menu'])
+})
+
+it('each variant of a fragment is in the pages of its visitors', async () => {
+  const shop = await openEsiShop({ variants: { cookies: ['sw-currency'], headers: [], freeCookies: ['sw-currency'] } })
+  onTestFinished(() => shop.close())
+  shop.page('/', template(`price ${include('/_esi/price')} ${include('/_esi/hello')}`))
+  shop.page('/_esi/price', ({ fields }) => lasting(/currency=(\w+)/.exec(fields.get('cookie') ?? '')?.[1] ?? 'none'))
+  shop.page('/_esi/hello', ({ fields }) => lasting(fields.get('accept-language') ?? '-', { Vary: 'Accept-Language' }))
+  for (let round = 0; round < 3; round++) {
+    for (const currency of ['EUR', 'USD']) {
+      for (const language of ['de', 'en']) {
+        const answer = await shop.visit('/', {
+          fields: { Cookie: `sw-currency=${currency}`, 'Accept-Language': language },
+        })
+        expect(answer.text).toBe(`price ${currency} ${language}`)
+        expect(answer.field('vary')).toBe('accept-language')
+        expect(answer.hot).toBe(round > 0)
+      }
+    }
+  }
+  expect([shop.asked('/'), shop.asked('/_esi/price'), shop.asked('/_esi/hello')]).toEqual([2, 2, 4])
+})
+
+it('the state of a visitor that a fragment excludes gets an answer of its own', async () => {
+  const shop = await open()
+  shop.page('/_esi/menu', ({ fields }) =>
+    lasting(fields.get('cookie')?.includes('cart-filled') === true ? 'a basket' : 'menu', {
+      'sw-invalidation-states': 'cart-filled',
+    }),
+  )
+  expect((await shop.visit('/')).text).toBe('menu|foot')
+  const own = await shop.visit('/', { fields: { Cookie: 'sw-states=cart-filled' } })
+  expect(own.text).not.toContain('menu|')
+  expect((await shop.visit('/')).text).toBe('menu|foot')
+})
+
+it('a page with fragments counts its hits once and keeps its fragments from eviction', async () => {
+  const shop = await open()
+  await shop.visit('/')
+  for (let hits = 0; hits < 5; hits++) await shop.visit('/')
+  shop.store.recordHits([])
+  await shop.stopCache()
+  await until(() => expect(shop.store.findByUrl(`${shopUrl}/`)[0]!.hits).toBe(5))
+  const [page] = shop.store.findByUrl(`${shopUrl}/`)
+  const [menu] = shop.store.findByUrl(`${shopUrl}/_esi/menu`)
+  expect(menu!.usedAt).toBe(page!.usedAt)
+})
