@@ -190,13 +190,10 @@ export class StorefrontCache {
         status: fetched.status,
         ...(fetched.notStored === null ? { stored: true } : { detail: fetched.notStored }),
       }
-      if (fetched.kind === 'stream')
-        return {
-          status: fetched.status,
-          headers: [...fetched.headers, ['Cache-Status', formatCacheStatus(cacheStatus)]],
-          body: fetched.body,
-          tags: fetched.tags,
-        }
+      if (fetched.kind === 'stream') {
+        const type = this.#options.typeOf({ ...fetched, target: `${lookup.target.path}${lookup.target.query}` })
+        return { ...streamed(fetched, cacheStatus), type }
+      }
       const answer = await answerFrom(
         fetched.held,
         presentationOf(lookup.visit.method, lookup.field),
@@ -205,7 +202,7 @@ export class StorefrontCache {
         this.#bodies,
         fetched.live,
       )
-      if (answer !== null) return answer
+      if (answer !== null) return { ...answer, type: fetched.held.page.type }
       // Removed before it was sent.
       if (stale !== null) return await this.#lead(lookup, null)
       return await this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'invalidated while it was fetched' })
@@ -262,7 +259,7 @@ export class StorefrontCache {
     )
     if (answer !== null && cacheStatus.kind === 'hit')
       this.#options.memory.countHit(held, performance.now() - started, this.#options.now())
-    return answer
+    return answer === null ? null : { ...answer, type: held.page.type }
   }
 
   /** Why the last response to a lookup could not be stored; null when unknown. */
@@ -288,4 +285,8 @@ export class StorefrontCache {
   probe(lookup: Lookup): Promise<Probed> {
     return probe(lookup, this.#options)
   }
+}
+
+function streamed({ status, headers, body, tags }: Fetched & { kind: 'stream' }, cacheStatus: CacheStatus): Answer {
+  return { status, headers: [...headers, ['Cache-Status', formatCacheStatus(cacheStatus)]], body, tags }
 }

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { HeaderPair } from '../pages/page.ts'
+import type { HeaderPair, PageType } from '../pages/page.ts'
 
 /** The head of a visitor's request, validated by the front. */
 export interface VisitHead {
@@ -58,4 +58,6 @@ export interface Answer {
   body: Buffer | Readable | StreamedBody | null
   /** Tags of the page, for a cache in front of us; never visible to visitors. */
   tags?: readonly string[]
+  /** Type of the page; absent where the answer is none. */
+  type?: PageType
 }
