@@ -69,7 +69,7 @@ export class Traffic {
   readonly statuses = new Float64Array(600)
   /** Paths that were missed since they were last taken. */
   readonly misses = new MissWindow()
-  /** Called for each request of a visitor; null while nobody listens, which then costs nothing. */
+  /** Called for each request of a visitor; null while no client listens, which then costs nothing. */
   onSeen: ((request: SeenRequest) => void) | null = null
   readonly #channels = new Map<string, Map<TrafficType, ByResult>>()
 
