@@ -1,6 +1,6 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
-import { amountColumns, type TrafficAmounts } from '../records/traffic-rows.ts'
+import type { TrafficRow } from '../records/traffic-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import {
   addAmounts,
@@ -24,8 +24,8 @@ const lengths: Record<Bucket, number> = { minute: minuteLength, hour: hourLength
 const longestByMinute = 3 * hourLength
 const longestByHour = 7 * 24 * hourLength
 
-/** Rows of this many minutes or hours are read at once: other work goes on between them. */
-const sliceLength = { traffic_minutes: 120, traffic_hours: 24 } as const
+/** Rows that are read at once, which takes a few milliseconds; other work goes on between the slices. */
+const rowsAtOnce = 1000
 
 /** Most of the most frequent misses. */
 const mostMisses = 20
@@ -60,8 +60,7 @@ export interface TrafficReport {
   topMisses: TrafficMiss[]
 }
 
-type Table = keyof typeof sliceLength
-type Row = TrafficAmounts & { result: string }
+type Table = 'traffic_minutes' | 'traffic_hours'
 
 /**
  * Reads what visitors got in a range, which is widened to whole buckets.
@@ -80,26 +79,31 @@ export async function readTraffic(db: RecordsDatabase, asked: TrafficQuestion, n
   const range = { first: from / unit, end: to / unit }
   const series = new Map<number, AmountsByResult>()
   for (let at = from; at < to; at += length) series.set(at, {})
-  const groups = { type: new Map<string, AmountsByResult>(), channel_id: new Map<string, AmountsByResult>() }
-  const totals: AmountsByResult = {}
-  for (let first = range.first; first < range.end; first += sliceLength[table]) {
-    const slice = { ...asked, first, end: Math.min(range.end, first + sliceLength[table]) }
-    for (const row of await readSums(db, table, slice, 'start')) {
-      add(series.get(Math.floor((Number(row.group) * unit) / length) * length) ?? {}, row)
-      add(totals, row)
+  const types = new Map<string, AmountsByResult>()
+  const channels = new Map<string, AmountsByResult>()
+  for await (const rows of slicesOf(db, table, { ...asked, ...range })) {
+    for (const row of rows) {
+      const { result } = row
+      if (!isVisitorResult(result)) continue
+      addAmounts(groupOf(series, Math.floor((row.start * unit) / length) * length), result, row)
+      addAmounts(groupOf(types, row.type), result, row)
+      addAmounts(groupOf(channels, row.channel_id), result, row)
     }
-    for (const name of ['type', 'channel_id'] as const)
-      for (const row of await readSums(db, table, slice, name)) add(groupOf(groups[name], String(row.group)), row)
-    await yieldToOthers()
   }
+  const totals: AmountsByResult = {}
+  for (const byResult of types.values())
+    for (const result of visitorResults) {
+      const amounts = byResult[result]
+      if (amounts !== undefined) addAmounts(totals, result, amounts)
+    }
   return {
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     bucket,
     totals: summarise(totals),
     series: [...series].map(([at, byResult]) => ({ at: new Date(at).toISOString(), ...summarise(byResult) })),
-    byType: sorted(groups.type).map(([type, byResult]) => ({ type, ...summarise(byResult) })),
-    byChannel: sorted(groups.channel_id).map(([salesChannelId, byResult]) => ({
+    byType: sorted(types).map(([type, byResult]) => ({ type, ...summarise(byResult) })),
+    byChannel: sorted(channels).map(([salesChannelId, byResult]) => ({
       salesChannelId,
       ...summarise(byResult),
     })),
@@ -129,40 +133,33 @@ function assertKept({ from, to }: TrafficQuestion, bucket: Bucket, now: number):
   )
 }
 
-interface Slice extends TrafficQuestion {
-  first: number
-  end: number
-}
-
-function readSums(
+/** Reads the rows of a range in slices of whole minutes or hours. `end` is exclusive. */
+async function* slicesOf(
   db: RecordsDatabase,
   table: Table,
-  { first, end, type, salesChannelId }: Slice,
-  group: 'start' | 'type' | 'channel_id',
-): Promise<(Row & { group: string | number })[]> {
-  let query = db
-    .selectFrom(table)
-    .select([`${group} as group`, 'result'])
-    .select((eb) => amountColumns.map((column) => eb.fn.sum<number>(column).as(column)))
-    .where('start', '>=', first)
-    .where('start', '<', end)
-    .groupBy([group, 'result'])
-  if (type !== undefined) query = query.where('type', '=', type)
-  if (salesChannelId !== undefined) query = query.where('channel_id', '=', salesChannelId)
-  return query.execute()
+  { first, end, type, salesChannelId }: TrafficQuestion & { first: number; end: number },
+): AsyncGenerator<TrafficRow[]> {
+  let length = 1
+  for (let start = first; start < end;) {
+    let query = db
+      .selectFrom(table)
+      .selectAll()
+      .where('start', '>=', start)
+      .where('start', '<', Math.min(end, start + length))
+    if (type !== undefined) query = query.where('type', '=', type)
+    if (salesChannelId !== undefined) query = query.where('channel_id', '=', salesChannelId)
+    const rows = await query.execute()
+    yield rows
+    start += length
+    // At most doubled: the next hours may have more traffic.
+    length = Math.max(1, Math.min(length * 2, Math.floor((length * rowsAtOnce) / Math.max(1, rows.length))))
+    await yieldToOthers()
+  }
 }
 
-function add(byResult: AmountsByResult, { result, ...row }: Row & { group?: unknown }): void {
-  if (isVisitorResult(result)) addAmounts(byResult, result, amountsIn(row))
-}
-
-function amountsIn(row: TrafficAmounts): TrafficAmounts {
-  return Object.fromEntries(amountColumns.map((column) => [column, Number(row[column])])) as unknown as TrafficAmounts
-}
-
-function groupOf(groups: Map<string, AmountsByResult>, name: string): AmountsByResult {
-  let group = groups.get(name)
-  if (group === undefined) groups.set(name, (group = {}))
+function groupOf<Key>(groups: Map<Key, AmountsByResult>, key: Key): AmountsByResult {
+  let group = groups.get(key)
+  if (group === undefined) groups.set(key, (group = {}))
   return group
 }
 

@@ -1,4 +1,4 @@
-import { latencyColumns, statusColumns, type TrafficAmounts } from '../records/traffic-rows.ts'
+import { amountColumns, latencyColumns, statusColumns, type TrafficAmounts } from '../records/traffic-rows.ts'
 import { durationBounds, visitorResults, type VisitorResult } from './traffic.ts'
 
 /** Amounts by result; a result without requests is missing. */
@@ -59,13 +59,11 @@ export const noTraffic: TrafficSummary = summarise({})
 
 /** Adds amounts to those of a result. */
 export function addAmounts(byResult: AmountsByResult, result: VisitorResult, amounts: TrafficAmounts): void {
-  const sum = (byResult[result] ??= { ...amounts, ...zeros(amounts) })
-  for (const column of Object.keys(sum) as (keyof TrafficAmounts)[]) sum[column] += amounts[column]
+  const sum = (byResult[result] ??= { ...noAmounts })
+  for (const column of amountColumns) sum[column] += amounts[column]
 }
 
-function zeros(amounts: TrafficAmounts): TrafficAmounts {
-  return Object.fromEntries(Object.keys(amounts).map((column) => [column, 0])) as unknown as TrafficAmounts
-}
+const noAmounts = Object.fromEntries(amountColumns.map((column) => [column, 0])) as unknown as TrafficAmounts
 
 export function isVisitorResult(text: string): text is VisitorResult {
   return (visitorResults as readonly string[]).includes(text)

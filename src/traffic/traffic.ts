@@ -59,7 +59,12 @@ export interface SeenRequest {
   path: string
 }
 
-type ByResult = Partial<Record<Result, Counts>>
+type ByResult = Record<Result, Counts | null>
+
+/** With all results, so that these objects share one shape. */
+function newByResult(): ByResult {
+  return Object.fromEntries(results.map((result) => [result, null])) as ByResult
+}
 
 const nothing: Subject = { channelId: '', type: 'other' }
 
@@ -72,6 +77,9 @@ export class Traffic {
   /** Called for each request of a visitor; null while no client listens, which then costs nothing. */
   onSeen: ((request: SeenRequest) => void) | null = null
   readonly #channels = new Map<string, Map<TrafficType, ByResult>>()
+  /** The channel of the last request, which is mostly that of the next one too. */
+  #lastId = ''
+  #lastTypes = this.#typesOf('')
 
   /**
    * Counts a request.
@@ -100,16 +108,24 @@ export class Traffic {
     for (const [channelId, types] of this.#channels) {
       for (const [type, byResult] of types) {
         for (const [result, counts] of Object.entries(byResult))
-          yield { channelId, type, result: result as Result, counts }
+          if (counts !== null) yield { channelId, type, result: result as Result, counts }
       }
     }
   }
 
   #byResult({ channelId, type }: Subject): ByResult {
+    if (channelId !== this.#lastId) {
+      this.#lastId = channelId
+      this.#lastTypes = this.#typesOf(channelId)
+    }
+    let byResult = this.#lastTypes.get(type)
+    if (byResult === undefined) this.#lastTypes.set(type, (byResult = newByResult()))
+    return byResult
+  }
+
+  #typesOf(channelId: string): Map<TrafficType, ByResult> {
     let types = this.#channels.get(channelId)
     if (types === undefined) this.#channels.set(channelId, (types = new Map()))
-    let byResult = types.get(type)
-    if (byResult === undefined) types.set(type, (byResult = {}))
-    return byResult
+    return types
   }
 }

@@ -34,6 +34,8 @@ it('counts what visitors of all processes got, by result, type and status, and n
     sent += body.length
   }
   await visit('/product')
+  // The other process finds the page only once it is stored.
+  await until(async () => (await shop.pages()) === 1)
   // Each on a connection of its own: both processes answer some.
   for (let count = 0; count < 7; count += 1) await visit('/product')
   await visit('/private?secret=1')
