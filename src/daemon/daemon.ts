@@ -80,8 +80,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     onError: log.error,
   }
   const front = createFront(frontOptions)
-  if (receiver === null) await listenAt(front.server, address)
-  else receiver.open(front.server)
+  await (receiver === null ? listenAt(front.server, address) : receiver.open(front.server))
   const recorder = recordTraffic(traffic, () => site.app, log)
   ready = true
   return {
@@ -90,6 +89,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     replaceApp: async (next) => {
       const [previous, previousRequests] = [site, active]
       site = await openSite(next, siteOptions)
+      recorder.expect(next.config.salesChannels)
       active = new ActiveRequests()
       Object.assign(frontOptions, site.front)
       return { unused: previousRequests.finished().then(() => previous.app) }
@@ -105,7 +105,9 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
 
 /** Writes the traffic of this process to the records of the current app. */
 function recordTraffic(traffic: Traffic, app: () => App, log: Log): TrafficRecorder {
-  return new TrafficRecorder({ traffic, records: () => app().records(), now: Date.now, onError: log.error }).start()
+  return new TrafficRecorder({ traffic, records: () => app().records(), now: Date.now, onError: log.error })
+    .expect(app().config.salesChannels)
+    .start()
 }
 
 function toSiteOptions(

@@ -42,6 +42,12 @@ export class TrafficRecorder {
     this.#since = options.now()
   }
 
+  /** Names the sales channels whose visitors are counted. */
+  expect(channels: readonly { id: string }[]): this {
+    this.#options.traffic.expect(channels.map(({ id }) => id))
+    return this
+  }
+
   /** Starts writing. */
   start(): this {
     this.#timer = setTimeout(
@@ -81,7 +87,7 @@ export class TrafficRecorder {
   #add(start: number, { channelId, type, result, counts }: Series): void {
     const all = toAmounts(counts)
     const before = this.#collected.get(counts)
-    if (all.requests === before?.requests) return
+    if (all.requests === (before?.requests ?? 0)) return
     this.#collected.set(counts, all)
     const key = `${start} ${channelId} ${type} ${result}`
     const waiting = this.#waiting.get(key)

@@ -103,6 +103,16 @@ export class Traffic {
     if (status > 0 && status < 600) this.statuses[status]! += 1
   }
 
+  /** Begins with zeros for everything that these channels can have: Prometheus sees a counter rise only if it existed before. */
+  expect(channelIds: Iterable<string>): void {
+    const expected = [
+      ...pageTypes.flatMap((type) => (['hit', 'stale', 'miss'] as const).map((result) => [type, result] as const)),
+      ...(['pass', 'error'] as const).map((result) => ['other', result] as const),
+    ]
+    for (const channelId of channelIds)
+      for (const [type, result] of expected) this.#byResult({ channelId, type })[result] ??= new Counts()
+  }
+
   /** Everything that was counted. */
   *series(): Generator<Series> {
     for (const [channelId, types] of this.#channels) {
