@@ -90,7 +90,7 @@ function inUtc(stamp: string): string {
 }
 
 /** `93.4 %`; `-` where nothing could be a hit. */
-export function formatShare(share: number | null): string {
+function formatShare(share: number | null): string {
   return share === null ? '-' : `${(share * 100).toFixed(1)} %`
 }
 

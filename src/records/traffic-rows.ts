@@ -46,7 +46,7 @@ export interface TrafficRow extends TrafficAmounts {
 }
 
 /** The most frequent misses of an hour (UTC). */
-export interface TrafficMissRow {
+interface TrafficMissRow {
   /** Hours since the epoch. */
   hour: number
   channel_id: string

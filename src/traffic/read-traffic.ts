@@ -13,8 +13,7 @@ import {
 import { visitorResults } from './traffic.ts'
 import { hoursKept, minutesKept } from './write-traffic.ts'
 
-export const buckets = ['minute', 'hour', 'day'] as const
-export type Bucket = (typeof buckets)[number]
+type Bucket = 'minute' | 'hour' | 'day'
 
 const minuteLength = 60_000
 const hourLength = 3_600_000
@@ -39,7 +38,7 @@ export interface TrafficQuestion {
   salesChannelId?: string | undefined
 }
 
-export interface TrafficMiss {
+interface TrafficMiss {
   path: string
   salesChannelId: string
   reason: string

@@ -70,7 +70,7 @@ export function isVisitorResult(text: string): text is VisitorResult {
 }
 
 /** A quantile in milliseconds, interpolated in its bucket as Prometheus does; null without requests. */
-export function quantile(all: readonly TrafficAmounts[], share: number): number | null {
+function quantile(all: readonly TrafficAmounts[], share: number): number | null {
   const buckets = latencyColumns.map((column) => all.reduce((total, amounts) => total + amounts[column], 0))
   const total = buckets.reduce((sum, count) => sum + count, 0)
   if (total === 0) return null

@@ -9,7 +9,7 @@ export type VisitorResult = (typeof visitorResults)[number]
 export const results = [...visitorResults, 'purge', 'stage', 'own', 'refused'] as const
 export type Result = (typeof results)[number]
 
-/** Page types, and `other` for answers that are no page: bypassed and failed requests. */
+/** Page types, and `other` for answers that are no page: bypassed and failed requests, and the cache's own 204. */
 export const trafficTypes = [...pageTypes, 'other'] as const
 export type TrafficType = PageType | 'other'
 
@@ -107,7 +107,7 @@ export class Traffic {
   expect(channelIds: Iterable<string>): void {
     const expected = [
       ...pageTypes.flatMap((type) => (['hit', 'stale', 'miss'] as const).map((result) => [type, result] as const)),
-      ...(['pass', 'error'] as const).map((result) => ['other', result] as const),
+      ...(['hit', 'pass', 'error'] as const).map((result) => ['other', result] as const),
     ]
     for (const channelId of channelIds)
       for (const [type, result] of expected) this.#byResult({ channelId, type })[result] ??= new Counts()

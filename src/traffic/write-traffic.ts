@@ -151,7 +151,7 @@ async function removeBefore(
   if (last !== undefined) await transaction.deleteFrom(table).where('start', '<=', last.start).execute()
 }
 
-export function toMicroseconds(ms: number): number {
+function toMicroseconds(ms: number): number {
   return Math.round(ms * 1000)
 }
 
