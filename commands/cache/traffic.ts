@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { pageTypeFlag, sinceFlag, toSince } from '#src/cli/flags.ts'
+import { pageTypeFlag, sinceFlag } from '#src/cli/flags.ts'
 import { groupings, presentTraffic } from '#src/cli/present-traffic.ts'
 import { readTraffic } from '#src/operations/traffic.ts'
 
@@ -24,13 +24,13 @@ export default class CacheTraffic extends BaseCommand {
     type: pageTypeFlag(),
     'sales-channel': Flags.string({ summary: 'Only this sales channel.', helpValue: '<id>' }),
   }
-  static override fieldNames = { salesChannelId: 'sales-channel', from: 'since' }
+  static override fieldNames = { salesChannelId: 'sales-channel', last: 'since' }
 
   async run() {
     const { flags } = await this.parse(CacheTraffic)
-    const { by, type, 'sales-channel': salesChannelId } = flags
+    const { since: last, by, type, 'sales-channel': salesChannelId } = flags
     const input = {
-      from: toSince(flags.since, Date.now()),
+      last,
       ...(type !== undefined && { type }),
       ...(salesChannelId !== undefined && { salesChannelId }),
     }

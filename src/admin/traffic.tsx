@@ -3,32 +3,24 @@ import type { Traffic } from './answers.ts'
 import { TimeChart } from './chart.tsx'
 import { formatBytes, formatCount, formatMs } from './format.ts'
 import { Figure, Known, Panel, Table } from './parts.tsx'
-import { useAnswer } from './use-resource.ts'
+import { useResource } from './use-resource.ts'
 
-const hour = 3_600_000
+const ranges = ['1 h', '24 h', '7 d', '30 d'] as const
 
-/** Ranges by label, in milliseconds. */
-const ranges = { '1 h': hour, '24 h': 24 * hour, '7 d': 7 * 24 * hour, '30 d': 30 * 24 * hour } as const
-type Range = keyof typeof ranges
-
-/** Milliseconds between two questions: the daemon writes its counts every ten seconds. */
-const interval = 5000
+/** Milliseconds between two questions: the daemon writes its counts every ten seconds. Long ranges change little in a minute. */
+const [often, seldom] = [5_000, 60_000]
 
 /** What visitors got: hit ratio and requests over time, by type, and the most frequent misses. */
 export function TrafficPanel() {
-  const [range, setRange] = useState<Range>('24 h')
-  const traffic = useAnswer<Traffic>(
-    `traffic ${range}`,
-    (api, signal) =>
-      api.get('vendor-cache/traffic', { from: new Date(Date.now() - ranges[range]).toISOString() }, signal),
-    interval,
-  )
+  const [range, setRange] = useState<(typeof ranges)[number]>('24 h')
+  const every = range.endsWith('h') ? often : seldom
+  const traffic = useResource<Traffic>('vendor-cache/traffic', { last: range }, every)
   return (
     <Panel
       title="Visitors"
       aside={
         <span class="row" role="group" aria-label="Range">
-          {(Object.keys(ranges) as Range[]).map((each) => (
+          {ranges.map((each) => (
             <button key={each} type="button" aria-pressed={each === range} onClick={() => setRange(each)}>
               {each}
             </button>

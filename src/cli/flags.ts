@@ -1,8 +1,6 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import type { Arg } from '@oclif/core/interfaces'
-import { PagecacheError } from '../errors.ts'
-import { parseDuration } from '../lib/quantity.ts'
 import { entityTypes, type EntityType } from '../operations/entity.ts'
 import { pageTypes } from '../pages/page.ts'
 
@@ -53,13 +51,6 @@ export const sinceFlag = Flags.string({
   default: '24h',
   helpValue: '<duration>',
 })
-
-/** The time at which `--since` begins. @throws USAGE */
-export function toSince(text: string, now: number): string {
-  const duration = parseDuration(text) ?? 0
-  if (duration > 0 && duration <= now) return new Date(now - duration).toISOString()
-  throw new PagecacheError('USAGE', `--since: expected a duration such as 30m, 24h or 7d, not ${JSON.stringify(text)}`)
-}
 
 export const dryRunFlag = Flags.boolean({ summary: 'Show what would be removed; change nothing.' })
 

@@ -16,7 +16,7 @@ export async function presentTraffic(value: Traffic, by: Grouping, output: Outpu
   if (totals.requests === 0) return output.line(`No requests from ${inUtc(value.from)} to ${inUtc(value.to)}.`)
   output.pairs([
     ['Requests', formatCount(totals.requests)],
-    ['Hit ratio', formatShare(totals.hitRatio)],
+    ['Hit ratio', formatRatio(totals.hitRatio)],
     ['Sent', formatBytes(totals.bytes)],
     ['95th percentile', formatMs(totals.p95)],
     ['Shop, 95th percentile', formatMs(totals.originP95)],
@@ -50,7 +50,7 @@ function columnsOf(by: Grouping): readonly Column<Group>[] {
           {
             name: 'hit ratio',
             value: (group: Group) => group.hitRatio,
-            show: (group: Group) => formatShare(group.hitRatio),
+            show: (group: Group) => formatRatio(group.hitRatio),
           },
         ]),
     { name: 'sent', value: ({ bytes }) => bytes, show: ({ bytes }) => formatBytes(bytes) },
@@ -90,7 +90,7 @@ function inUtc(stamp: string): string {
 }
 
 /** `93.4 %`; `-` where nothing could be a hit. */
-function formatShare(share: number | null): string {
+export function formatRatio(share: number | null): string {
   return share === null ? '-' : `${(share * 100).toFixed(1)} %`
 }
 

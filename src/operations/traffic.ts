@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
+import { parseDuration } from '../lib/quantity.ts'
 import { trafficTypes } from '../traffic/traffic.ts'
 import { count, described, optionalId, success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
@@ -24,6 +25,7 @@ const summary = {
 }
 
 const time = z.optional(z.string({ error: 'expected an ISO 8601 time such as 2026-11-21T12:00:00Z' }))
+const expectedDuration = 'expected a duration such as 30m, 24h or 7d'
 const bucket = z.enum(['minute', 'hour', 'day'], { error: 'expected minute, hour or day' })
 
 /** Default range, in milliseconds. */
@@ -35,6 +37,10 @@ export const readTraffic = defineOperation({
   input: z.object({
     from: described(time, 'default: 24 hours before `to`'),
     to: described(time, 'default: now'),
+    last: described(
+      z.optional(z.string({ error: expectedDuration })),
+      'a duration such as 30m, 24h or 7d, instead of `from` and `to`; default: 24h',
+    ),
     bucket: described(z.optional(bucket), 'default: by the length of the range'),
     type: z.optional(z.enum(trafficTypes, { error: `expected one of ${trafficTypes.join(', ')}` })),
     salesChannelId: optionalId('expected the id of a sales channel'),
@@ -65,15 +71,11 @@ export const readTraffic = defineOperation({
     ),
   }),
   http: { method: 'GET', path: '/traffic' },
-  async run({ app }, { from, to, bucket, type, salesChannelId }) {
+  async run({ app }, { bucket, type, salesChannelId, ...range }) {
     const { readTraffic: read } = await import('../traffic/read-traffic.ts')
     const now = app.now()
-    // Nothing is counted in the future, and a range must end.
-    const end = to === undefined || to === '' ? now : Math.min(now, toTime('to', to))
-    const start = from === undefined || from === '' ? end - day : toTime('from', from)
     const question = {
-      from: start,
-      to: end,
+      ...toRange(range, now),
       bucket: bucket ?? null,
       type,
       salesChannelId: salesChannelId === '' ? undefined : salesChannelId,
@@ -84,6 +86,21 @@ export const readTraffic = defineOperation({
 
 export type Traffic = z.output<typeof readTraffic.output>
 export type TrafficTotals = Traffic['totals']
+
+/** Milliseconds since the epoch. An empty text in a query string is no value. @throws INVALID_INPUT */
+function toRange(
+  given: { from?: string | undefined; to?: string | undefined; last?: string | undefined },
+  now: number,
+) {
+  const { from = '', to = '', last = '' } = given
+  if (last !== '' && from + to !== '')
+    throw new PagecacheError('INVALID_INPUT', 'last: cannot be combined with from and to')
+  const length = last === '' ? day : (parseDuration(last) ?? 0)
+  if (length === 0 || length > now) throw new PagecacheError('INVALID_INPUT', `last: ${expectedDuration}`)
+  // Nothing is counted in the future, and a range must end.
+  const end = to === '' ? now : Math.min(now, toTime('to', to))
+  return { from: from === '' ? end - length : toTime('from', from), to: end }
+}
 
 /** @throws INVALID_INPUT */
 function toTime(name: string, text: string): number {

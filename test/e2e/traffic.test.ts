@@ -73,6 +73,9 @@ it.each([
   ['type=nothing', 'type'],
   ['bucket=minute&from=2026-01-01', 'from'],
   ['from=2999-01-01', 'from'],
+  ['last=never', 'last'],
+  ['last=0s', 'last'],
+  ['last=1h&from=2026-11-22', 'last'],
 ])('rejects ?%s', async (query, field) => {
   const answer = await shop.ask(`${prefix}/traffic?${query}`, { headers: bearer(token) })
   expect(answer.status).toBe(400)

@@ -95,11 +95,6 @@ function registerDurations(registry: Registry, traffic: Traffic): void {
 
 function sumByResult(traffic: Traffic): Map<Result, Counts> {
   const sums = new Map<Result, Counts>(results.map((result) => [result, new Counts()]))
-  for (const { result, counts } of traffic.series()) {
-    const sum = sums.get(result)!
-    sum.requests += counts.requests
-    sum.servedMs += counts.servedMs
-    for (const [bucket, count] of counts.buckets.entries()) sum.buckets[bucket]! += count
-  }
+  for (const { result, counts } of traffic.series()) sums.get(result)!.add(counts)
   return sums
 }

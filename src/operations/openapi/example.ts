@@ -43,6 +43,7 @@ const valueByName: Record<string, unknown> = {
   dateTo: '2026-11-21',
   from: '2026-11-21T00:00:00Z',
   to: '2026-11-22T00:00:00Z',
+  last: '24h',
 }
 
 /** Generates a valid value, deterministically. */
