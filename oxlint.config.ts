@@ -13,6 +13,7 @@ export const mayImport: Record<string, readonly string[]> = {
   cache: ['pages'],
   purge: ['pages', 'queue', 'records'],
   stages: ['records'],
+  traffic: ['pages', 'records'],
   warmup: ['cache', 'pages', 'queue', 'records'],
   workers: ['app', 'cache', 'config', 'pages', 'purge', 'queue', 'records', 'schedule', 'stages', 'warmup'],
   operations: [
@@ -26,6 +27,7 @@ export const mayImport: Record<string, readonly string[]> = {
     'records',
     'schedule',
     'stages',
+    'traffic',
     'warmup',
     'workers',
   ],
@@ -33,8 +35,8 @@ export const mayImport: Record<string, readonly string[]> = {
   tui: ['config', 'operations'],
   admin: ['operations'],
   cli: ['app', 'config', 'operations', 'pages', 'remote', 'workers'],
-  http: ['app', 'auth', 'cache', 'config', 'operations', 'pages', 'purge', 'records', 'stages', 'warmup'],
-  daemon: ['app', 'auth', 'cache', 'config', 'http', 'operations', 'pages', 'purge', 'stages', 'workers'],
+  http: ['app', 'auth', 'cache', 'config', 'operations', 'pages', 'purge', 'records', 'stages', 'traffic', 'warmup'],
+  daemon: ['app', 'auth', 'cache', 'config', 'http', 'operations', 'pages', 'purge', 'stages', 'traffic', 'workers'],
 }
 
 /** The rooms and files in which an outside library or one of Node's network modules is used. ARCHITECTURE.md, "Homes of libraries". */

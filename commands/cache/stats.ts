@@ -1,9 +1,9 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { presentStatistics } from '#src/cli/present-statistics.ts'
+import { presentRatios, presentStatistics, readRatios } from '#src/cli/present-statistics.ts'
 import { cacheStatistics } from '#src/operations/cache.ts'
 
 export default class CacheStats extends BaseCommand {
-  static override summary = 'Show the number of cached pages, their size and timings.'
+  static override summary = 'Show the number of cached pages, their size and timings, and the hit ratio.'
   static override examples = [
     { description: 'Show all statistics', command: '<%= config.bin %> <%= command.id %>' },
     {
@@ -14,6 +14,10 @@ export default class CacheStats extends BaseCommand {
 
   async run() {
     await this.parse(CacheStats)
-    return this.perform(cacheStatistics, {}, presentStatistics)
+    const ratios = this.jsonEnabled() ? null : await this.performing(({ performer }) => readRatios(performer))
+    return this.perform(cacheStatistics, {}, async (value, output) => {
+      if (ratios !== null) presentRatios(ratios, output)
+      await presentStatistics(value, output)
+    })
   }
 }

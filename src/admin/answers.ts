@@ -6,9 +6,11 @@ import type { ValueOf } from '../operations/operation.ts'
 import type { listScheduledTasks } from '../operations/scheduled-task.ts'
 import type { listStages, StageStatisticsValue, StageValue } from '../operations/stages.ts'
 import type { listWarmupFailures, listWarmups } from '../operations/warmup.ts'
+import type { readTraffic } from '../operations/traffic.ts'
 import type { watchWarmup } from '../operations/warmup-watch.ts'
 
 export type Statistics = StatisticsValue
+export type Traffic = ValueOf<typeof readTraffic>
 export type PageList = ValueOf<typeof listPages>
 export type Inspection = ValueOf<typeof inspectPage>
 export type WarmupWatch = ValueOf<typeof watchWarmup>

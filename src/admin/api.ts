@@ -15,8 +15,6 @@ export interface Api {
   get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T>
   /** Sends a request with a JSON body. */
   ask<T>(path: string, question: Query, signal?: AbortSignal): Promise<T>
-  /** The text of `/metrics`. */
-  metrics(signal?: AbortSignal): Promise<string>
   post<T>(path: string, body?: object): Promise<T>
   send<T>(method: 'PATCH' | 'DELETE', path: string, body?: object): Promise<T>
 }
@@ -58,10 +56,6 @@ export async function logIn(clientId: string, clientSecret: string): Promise<Api
     clientId,
     get: (path, query = {}, signal) => call('GET', `${path}${toSearch(query)}`, { signal }),
     ask: (path, question, signal) => call('POST', path, { body: Object.fromEntries(given(question)), signal }),
-    async metrics(signal) {
-      const response = await answered('GET', '/metrics', { signal })
-      return response.ok ? response.text() : readAnswer(response)
-    },
     post: (path, body) => call('POST', path, { body }),
     send: (method, path, body) => call(method, path, { body }),
   }

@@ -3,7 +3,8 @@ import { useApi } from './api-context.ts'
 import { formatBytes, formatCount, formatCounted, formatMs, formatShare } from './format.ts'
 import { Act, Confirm, Figure, Known, Panel, Table } from './parts.tsx'
 import { ShareBars, TimeChart } from './chart.tsx'
-import { useAnswer, useResource } from './use-resource.ts'
+import { TrafficPanel } from './traffic.tsx'
+import { useResource } from './use-resource.ts'
 
 /** Page types with their names in `byTypeDetailed`. */
 const singular = {
@@ -18,25 +19,9 @@ const pageTypes = Object.keys(singular) as (keyof typeof singular)[]
 export function OverviewView() {
   const statistics = useResource<Statistics>('vendor-cache/stats')
   const purges = useResource<ReverseProxyStatistics>('vendor-cache/reverse-proxy-stats', {}, 5000)
-  const requests = useAnswer('metrics', async (api, signal) => readRequests(await api.metrics(signal)), 2000)
   return (
     <>
-      <Panel title="Visitors">
-        <Known of={requests}>
-          {({ hit, stale, miss, pass }) => (
-            <dl class="figures">
-              <Figure
-                name="Hit ratio"
-                value={formatShare(hit + stale, hit + stale + miss)}
-                note="since the daemon started"
-              />
-              <Figure name="Hits" value={formatCount(hit + stale)} />
-              <Figure name="Misses" value={formatCount(miss)} />
-              <Figure name="Bypassed" value={formatCount(pass)} note="basket, account, uploads …" />
-            </dl>
-          )}
-        </Known>
-      </Panel>
+      <TrafficPanel />
       <Panel title="Cached pages">
         <Known of={statistics}>{(value) => <Cached value={value} onCleared={statistics.refresh} />}</Known>
       </Panel>
@@ -126,11 +111,4 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
 /** Formats an average in seconds; 0 if nothing was measured. */
 function formatAverage(seconds: number): string {
   return seconds > 0 ? formatMs(seconds * 1000) : '–'
-}
-
-/** Numbers of requests by result, read from the text of `/metrics`. */
-function readRequests(text: string): Record<'hit' | 'stale' | 'miss' | 'pass', number> {
-  const count = (result: string) =>
-    Number(new RegExp(`^pagecache_requests_total\\{result="${result}"[^}]*\\} (\\S+)`, 'm').exec(text)?.[1] ?? 0)
-  return { hit: count('hit'), stale: count('stale'), miss: count('miss'), pass: count('pass') }
 }

@@ -68,6 +68,7 @@ export class Presenter {
     return {
       ...answer,
       headers: cookies.length === 0 ? answer.headers : [...answer.headers, ...cookies],
+      type: made.held.page.type,
       ...(made.shareable && { source: made.held }),
     }
   }

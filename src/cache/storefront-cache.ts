@@ -204,10 +204,8 @@ export class StorefrontCache {
       }
       if (fetched.kind === 'stream')
         return {
-          status: fetched.status,
-          headers: [...fetched.headers, ['Cache-Status', formatCacheStatus(cacheStatus)]],
-          body: fetched.body,
-          tags: fetched.tags,
+          ...streamed(fetched, cacheStatus),
+          type: this.#options.typeOf({ ...fetched, target: `${lookup.target.path}${lookup.target.query}` }),
         }
       const { shareable, live } = fetched
       const answer = await this.#presenter.present(lookup, fetched.held, cacheStatus, { fence, shareable }, live)
@@ -291,4 +289,8 @@ export class StorefrontCache {
   probe(lookup: Lookup): Promise<Probed> {
     return probe(lookup, this.#options)
   }
+}
+
+function streamed({ status, headers, body, tags }: Fetched & { kind: 'stream' }, cacheStatus: CacheStatus): Answer {
+  return { status, headers: [...headers, ['Cache-Status', formatCacheStatus(cacheStatus)]], body, tags }
 }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { MemoryEntry } from '../pages/memory-tier.ts'
-import type { HeaderPair } from '../pages/page.ts'
+import type { HeaderPair, PageType } from '../pages/page.ts'
 
 /** The head of a visitor's request, validated by the front. */
 export interface VisitHead {
@@ -61,4 +61,6 @@ export interface Answer {
   tags?: readonly string[]
   /** The page that it was made of; absent for a response that only this visitor may get. */
   source?: MemoryEntry
+  /** Type of the page; absent where the answer is none. */
+  type?: PageType
 }

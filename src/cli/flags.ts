@@ -45,6 +45,13 @@ export const pageTypeFlag = Flags.option({
   helpValue: '<type>',
 })
 
+/** How far back a range begins. */
+export const sinceFlag = Flags.string({
+  summary: 'How far back to look, such as 30m, 24h or 7d.',
+  default: '24h',
+  helpValue: '<duration>',
+})
+
 export const dryRunFlag = Flags.boolean({ summary: 'Show what would be removed; change nothing.' })
 
 export const limitFlag = Flags.integer({ summary: 'Number of entries, 1 to 1000.', default: 50, helpValue: '<n>' })

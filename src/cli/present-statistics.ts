@@ -2,7 +2,33 @@ import { formatBytes } from '../lib/format-bytes.ts'
 import { formatDuration } from '../lib/format.ts'
 import type { Statistics } from '../operations/cache.ts'
 import { pageTypes, singular } from '../pages/page.ts'
+import type { Performer } from '../operations/operation.ts'
+import { readTraffic } from '../operations/traffic.ts'
 import type { Output } from './output.ts'
+import { formatRatio } from './present-traffic.ts'
+
+/** Hit ratios, 0 to 1; null without any request for a page. */
+interface Ratios {
+  lastHour: number | null
+  lastDay: number | null
+}
+
+/** Reads the hit ratios of the last hour and day; null where the records are not readable, because the pages are shown without them. */
+export async function readRatios(performer: Performer): Promise<Ratios | null> {
+  const read = async (last: string) => (await performer.perform(readTraffic, { last })).totals.hitRatio
+  try {
+    return { lastHour: await read('1h'), lastDay: await read('24h') }
+  } catch {
+    return null
+  }
+}
+
+export function presentRatios({ lastHour, lastDay }: Ratios, output: Output): void {
+  output.pairs([
+    ['hit ratio, last hour', formatRatio(lastHour)],
+    ['hit ratio, last day', formatRatio(lastDay)],
+  ])
+}
 
 /** Prints the statistics: totals first, then each page type. */
 export async function presentStatistics(value: Statistics, output: Output): Promise<void> {

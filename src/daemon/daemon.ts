@@ -11,7 +11,8 @@ import { freePort, listenAt, stopListening, type ListenAddress } from './listen.
 import type { Log } from './log.ts'
 import { openMetrics, type Metrics, type MetricValues } from '../http/api/metrics.ts'
 import { openSite, type Site, type SiteOptions } from './site.ts'
-import { Traffic } from '../http/front/traffic.ts'
+import { TrafficRecorder } from '../traffic/recorder.ts'
+import { Traffic } from '../traffic/traffic.ts'
 
 export interface DaemonOptions {
   /** The public address. Port 0: any free port. */
@@ -79,8 +80,8 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     onError: log.error,
   }
   const front = createFront(frontOptions)
-  if (receiver === null) await listenAt(front.server, address)
-  else receiver.open(front.server)
+  await (receiver === null ? listenAt(front.server, address) : receiver.open(front.server))
+  const recorder = recordTraffic(traffic, () => site.app, log)
   ready = true
   return {
     address,
@@ -88,6 +89,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     replaceApp: async (next) => {
       const [previous, previousRequests] = [site, active]
       site = await openSite(next, siteOptions)
+      recorder.expect(next.config.salesChannels)
       active = new ActiveRequests()
       Object.assign(frontOptions, site.front)
       return { unused: previousRequests.finished().then(() => previous.app) }
@@ -96,9 +98,16 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
       ready = false
       front.drain()
       await (receiver === null ? pause(delay).then(() => stopListening(front.server)) : receiver.closed)
-      return await close(front, grace)
+      return await close(front, grace).finally(() => recorder.close())
     },
   }
+}
+
+/** Writes the traffic of this process to the records of the current app. */
+function recordTraffic(traffic: Traffic, app: () => App, log: Log): TrafficRecorder {
+  return new TrafficRecorder({ traffic, records: () => app().records(), now: Date.now, onError: log.error })
+    .expect(app().config.salesChannels)
+    .start()
 }
 
 function toSiteOptions(

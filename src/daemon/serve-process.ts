@@ -6,7 +6,7 @@ import { startDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
 import { openMetrics, type Metrics, type MetricValues } from '../http/api/metrics.ts'
 import { watchRecords } from './records-watch.ts'
 import { notReloaded, type Reloaded } from './reloaded.ts'
-import { Traffic } from '../http/front/traffic.ts'
+import { Traffic } from '../traffic/traffic.ts'
 
 export interface ProcessOptions extends DaemonOptions {
   /** Opens an app with the current configuration. @throws CONFIG_INVALID */

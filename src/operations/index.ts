@@ -8,6 +8,7 @@ import * as scheduledTask from './scheduled-task.ts'
 import type { Operation } from './operation.ts'
 import * as stages from './stages.ts'
 import { purge } from './purge.ts'
+import * as traffic from './traffic.ts'
 import * as purgeLog from './purge-log.ts'
 import * as warmup from './warmup.ts'
 import { startWarmup } from './warmup-start.ts'
@@ -21,6 +22,7 @@ export const operations: readonly Operation[] = [
   cache.clearApplicationCache,
   cache.listPages,
   cache.inspectPage,
+  traffic.readTraffic,
   clients.createApiClient,
   clients.listApiClients,
   clients.revokeApiClient,

@@ -4,6 +4,7 @@ import type { PurgeTables } from './purge-rows.ts'
 import type { QueueTables } from './queue-rows.ts'
 import type { StageTables } from './stage-rows.ts'
 import type { TaskTables } from './task-rows.ts'
+import type { TrafficTables } from './traffic-rows.ts'
 import type { ApiClientRow } from './api-rows.ts'
 import type { WarmupLiveRow, WarmupOriginRow, WarmupPurgedRow } from './warm-rows.ts'
 
@@ -11,7 +12,7 @@ import type { WarmupLiveRow, WarmupOriginRow, WarmupPurgedRow } from './warm-row
  * The current tables. Times are milliseconds since the epoch, flags are 0 and 1. Only the room that owns a table queries it; the owners are
  * listed in test/contract/tables.test.ts.
  */
-export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, StageTables, TaskTables {
+export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, StageTables, TaskTables, TrafficTables {
   warmup_runs: WarmupRunRow
   warmup_batches: WarmupBatchRow
   warmup_failures: WarmupFailureRow

@@ -3,8 +3,10 @@ import { formatCount } from '../lib/format.ts'
 import type { Statistics } from '../operations/cache.ts'
 import type { MessengerStatistics } from '../operations/messenger.ts'
 import type { ScheduledTasks } from '../operations/scheduled-task.ts'
+import type { Traffic } from '../operations/traffic.ts'
 import type { Tab } from './tab.ts'
 import { overviewTab } from './tabs/overview/tab.ts'
+import { visitorsInShort } from './tabs/overview/visitors.ts'
 import { purgesInShort, purgesTab } from './tabs/purges/tab.ts'
 import type { PurgeStatistics } from './tabs/purges/values.ts'
 import { queueInShort, queueTab } from './tabs/queue/tab.ts'
@@ -20,6 +22,9 @@ export const monitorTabs: readonly Tab[] = [overviewTab, warmupTab(null), purges
 
 /** The values of the operations that the monitor looks at. */
 export interface SystemState {
+  /** Visitors of the last hour and day. */
+  hour: Traffic
+  day: Traffic
   cache: Statistics
   warmup: Watched
   purges: PurgeStatistics
@@ -27,18 +32,22 @@ export interface SystemState {
   tasks: ScheduledTasks
 }
 
-const parts: Readonly<Record<keyof SystemState, string>> = {
-  cache: 'cache.stats',
-  warmup: 'warmup.watch',
-  purges: 'purgeLog.stats',
-  queue: 'messenger.stats',
-  tasks: 'scheduled-task.list',
+const parts: Readonly<Record<keyof SystemState, readonly [operation: string, input: object]>> = {
+  hour: ['traffic.read', { last: '1h' }],
+  day: ['traffic.read', { last: '24h' }],
+  cache: ['cache.stats', {}],
+  warmup: ['warmup.watch', {}],
+  purges: ['purgeLog.stats', {}],
+  queue: ['messenger.stats', {}],
+  tasks: ['scheduled-task.list', {}],
 }
 
 /** Reads everything once. */
 export async function readAll(source: Source): Promise<SystemState> {
   const values = await Promise.all(
-    Object.entries(parts).map(async ([name, operation]) => [name, await source.perform(operation, {})] as const),
+    Object.entries(parts).map(
+      async ([name, [operation, input]]) => [name, await source.perform(operation, input)] as const,
+    ),
   )
   return Object.fromEntries(values) as unknown as SystemState
 }
@@ -56,8 +65,9 @@ export async function readLast(source: Source, feeds: Feeds, within: number): Pr
 }
 
 /** One sentence for each part whose value is known. */
-export function monitorSummary({ cache, warmup, purges, queue, tasks }: Partial<SystemState>): string[] {
+export function monitorSummary({ hour, day, cache, warmup, purges, queue, tasks }: Partial<SystemState>): string[] {
   return [
+    ...(hour && day ? [`visitors: ${visitorsInShort(hour, day)}`] : []),
     ...(cache ? [`cache: ${formatCount(cache.totalFiles)} pages, ${cache.totalSizeFormatted}`] : []),
     ...(warmup ? [`warmup: ${warmup.progress ? shortProgress(warmup.progress, warmup.live) : 'none yet'}`] : []),
     ...(purges ? [`purges: ${purgesInShort(purges)}`] : []),

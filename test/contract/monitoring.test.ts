@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { openMetrics } from '../../src/http/api/metrics.ts'
-import { Traffic } from '../../src/http/front/traffic.ts'
+import { Traffic } from '../../src/traffic/traffic.ts'
 import type { App } from '../../src/app.ts'
 import { createStageCounts } from '../../src/stages/counts.ts'
 

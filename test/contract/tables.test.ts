@@ -27,6 +27,7 @@ const tablesOf: Record<string, readonly string[]> = {
   queue: ['queue_messages', 'queue_workers'],
   schedule: ['scheduled_tasks'],
   stages: ['sales_channel', 'vendor_stage', 'vendor_stage_event', 'vendor_stage_rollup', 'vendor_stage_session'],
+  traffic: ['traffic_hours', 'traffic_minutes', 'traffic_misses'],
   warmup: ['warmup_batches', 'warmup_failures', 'warmup_live', 'warmup_origins', 'warmup_purged', 'warmup_runs'],
 }
 

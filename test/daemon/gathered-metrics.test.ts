@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { GatheredMetrics } from '../../src/daemon/gathered-metrics.ts'
 import { openMetrics, type MetricValues } from '../../src/http/api/metrics.ts'
-import { Traffic } from '../../src/http/front/traffic.ts'
+import { Traffic } from '../../src/traffic/traffic.ts'
 import type { App } from '../../src/app.ts'
 import { createStageCounts } from '../../src/stages/counts.ts'
 

@@ -47,6 +47,22 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await page.getByText('1 page removed.').waitFor()
   })
 
+  it('shows the traffic of a range by type, with the most frequent misses', async () => {
+    expect((await exchange(`${daemon.url}/b?never=cached`)).status).toBe(200)
+    const page = await open()
+    await logIn(page)
+    await page.getByRole('button', { name: '1 h', exact: true }).click()
+    await page
+      .getByRole('region', { name: 'Most frequent misses' })
+      .getByRole('cell', { name: new RegExp(`${new URL(daemon.url).host}/b$`) })
+      .waitFor()
+    await page.getByRole('region', { name: 'Visitors by page type' }).getByRole('cell', { name: 'products' }).waitFor()
+    for (const range of ['24 h', '7 d', '30 d']) {
+      await page.getByRole('button', { name: range, exact: true }).click()
+      await page.getByRole('cell', { name: 'products' }).first().waitFor()
+    }
+  })
+
   it('asks for confirmation before a clear, then shows the new numbers', async () => {
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
     const page = await open()

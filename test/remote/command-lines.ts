@@ -41,6 +41,12 @@ export const lines: Record<string, string[][]> = {
     ['--type', 'nothing'],
     ['--prefix', 'http://shop.example/o'],
   ],
+  'cache:traffic': [
+    ['--json', '--type', 'nothing'],
+    ['--since', 'never'],
+    ['--since', '500d'],
+    ['--by', 'result'],
+  ],
   'cache:inspect': [[page], [page, '--json'], ['nothing'], ['http://other.example/']],
   'purge:url': [[page, '--dry-run'], [page], [page, '--json']],
   'purge:tag': [['tag-one'], ['tag-one', '--json'], ['--json', ' ']],

@@ -1,9 +1,28 @@
+import { noTraffic } from '../../src/traffic/summary.ts'
 import { watched } from './fake-source.ts'
 
 /** The moment of all that follows. */
 export const time = Date.parse('2026-11-21T12:51:40Z')
 const iso = (ago: number) => new Date(time - ago).toISOString()
 const id = (number: number) => `0190c0de-3333-7000-8000-${String(number).padStart(12, '0')}`
+
+/** Visitors of an hour. */
+function traffic() {
+  const summary = (requests: number, misses: number) => ({
+    ...noTraffic,
+    requests,
+    hits: requests - misses,
+    misses,
+    hitRatio: 1 - misses / requests,
+    originP95: 231.5,
+    statuses: { '1xx': 0, '2xx': requests - 16, '3xx': 0, '4xx': 12, '5xx': 4 },
+  })
+  const series = Array.from({ length: 60 }, (_, minute) => ({
+    at: iso((59 - minute) * 60_000),
+    ...summary(2400 + ((minute * 311) % 900), 100 + ((minute * 37) % 300)),
+  }))
+  return { success: true, totals: summary(165_000, 14_520), series }
+}
 
 /** What the operations of a busy system answer. */
 export function system(): Record<string, unknown> {
@@ -14,6 +33,7 @@ export function system(): Record<string, unknown> {
     avgCacheHitTime: 0.0004,
   })
   return {
+    'traffic.read': traffic(),
     'cache.stats': {
       totalFiles: 73_680,
       totalSize: 412_000_000,

@@ -1,7 +1,7 @@
 import { pageTypes } from '../../pages/page.ts'
 import type { PageStore } from '../../pages/page-store.ts'
 import type { UnsafeCounts } from '../../cache/unsafe.ts'
-import { results } from '../front/traffic.ts'
+import { results, type Result, type Traffic } from '../../traffic/traffic.ts'
 import { one, shared, type MetricsOptions, type Reading, type Sample } from './metric.ts'
 import { readRecords } from './record-metrics.ts'
 
@@ -28,8 +28,8 @@ function readTraffic({ traffic, memory }: MetricsOptions): Reading[] {
     {
       ...own,
       name: 'pagecache_requests_total',
-      help: 'Requests by result',
-      read: () => results.map((result) => [{ result }, traffic.durations[result].count]),
+      help: 'Requests by result; those of visitors by sales channel and page type too',
+      read: () => requestSamples(traffic),
     },
     {
       ...own,
@@ -49,6 +49,17 @@ function readTraffic({ traffic, memory }: MetricsOptions): Reading[] {
     },
     { ...own, name: 'pagecache_memory_pages', help: 'Pages in memory', type: 'gauge', read: () => one(memory().pages) },
   ]
+}
+
+/** Every result is exported as 0 from the start: Prometheus sees a counter rise only if it existed before. */
+function requestSamples(traffic: Traffic): Sample[] {
+  const nowhere = new Map<Result, number>(results.map((result) => [result, 0]))
+  const samples: Sample[] = []
+  for (const { channelId, type, result, counts } of traffic.series()) {
+    if (channelId === '') nowhere.set(result, nowhere.get(result)! + counts.requests)
+    else samples.push([{ result, type, channel: channelId }, counts.requests])
+  }
+  return [...[...nowhere].map(([result, requests]) => [{ result }, requests] as const), ...samples]
 }
 
 function readStages({ stages }: MetricsOptions): Reading[] {

@@ -2,7 +2,7 @@ import type { App } from '../../app.ts'
 import type { SlotCounts } from '../../cache/origin/slots.ts'
 import type { UnsafeCounts } from '../../cache/unsafe.ts'
 import type { StageCounts } from '../../stages/counts.ts'
-import type { Traffic } from '../front/traffic.ts'
+import type { Traffic } from '../../traffic/traffic.ts'
 
 export interface MetricsOptions {
   /** The current app: a reload replaces it. */

@@ -1,5 +1,5 @@
 import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
-import { durationBounds, results, type Traffic } from '../front/traffic.ts'
+import { Counts, durationBounds, results, type Result, type Traffic } from '../../traffic/traffic.ts'
 import type { Aggregator, MetricsOptions, Reading } from './metric.ts'
 import { readings } from './metric-readings.ts'
 
@@ -75,8 +75,7 @@ function registerDurations(registry: Registry, traffic: Traffic): void {
       help: 'Seconds until the answer began, by result',
       type: 'histogram',
       aggregator: 'sum',
-      values: results.flatMap((result) => {
-        const { count, sum, buckets } = traffic.durations[result]
+      values: [...sumByResult(traffic)].flatMap(([result, { requests, servedMs, buckets }]) => {
         let upTo = 0
         const cumulative = [...durationBounds, '+Inf'].map((le, bucket) => ({
           labels: { result, le: String(le) },
@@ -85,11 +84,17 @@ function registerDurations(registry: Registry, traffic: Traffic): void {
         }))
         return [
           ...cumulative,
-          { labels: { result }, value: sum, metricName: `${name}_sum` },
-          { labels: { result }, value: count, metricName: `${name}_count` },
+          { labels: { result }, value: servedMs / 1000, metricName: `${name}_sum` },
+          { labels: { result }, value: requests, metricName: `${name}_count` },
         ]
       }),
     }),
   }
   registry.registerMetric(metric as never)
+}
+
+function sumByResult(traffic: Traffic): Map<Result, Counts> {
+  const sums = new Map<Result, Counts>(results.map((result) => [result, new Counts()]))
+  for (const { result, counts } of traffic.series()) sums.get(result)!.add(counts)
+  return sums
 }

@@ -8,7 +8,7 @@ import type { PurgeMethods } from '../purge/methods.ts'
 import type { StageEndpoints } from '../stages/request.ts'
 import type { Accepted } from './guard.ts'
 import type { AccessLog } from './request-record.ts'
-import type { Traffic } from './traffic.ts'
+import type { Traffic } from '../../traffic/traffic.ts'
 
 /** The parts that the front dispatches requests to. A reload replaces their values in place, under open connections. */
 export interface FrontOptions {

@@ -145,7 +145,7 @@ function startRequest(
   pipelines: Pipelines,
 ): void {
   if (!pipelines.enter(request, response)) return
-  const record = new RequestRecord(options.traffic, options.accessLog)
+  const record = new RequestRecord(options)
   const end = options.begin()
   response.once('close', () => {
     end()

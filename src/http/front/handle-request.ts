@@ -8,6 +8,7 @@ import type { OwnPath } from '../../cache/own-path.ts'
 import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import { canonicalPath } from '../../cache/target.ts'
 import { VisitorLeft, type Visit } from '../../cache/visit.ts'
+import { countedBody } from './counted-body.ts'
 import type { FrontOptions, PassOn, Reply } from './front-options.ts'
 import { examine, type Accepted, type Refusal, type RequestHead } from './guard.ts'
 import { errorAnswer } from '../answer.ts'
@@ -20,7 +21,6 @@ import { send } from '../send.ts'
 import { renderHead } from './render.ts'
 import type { RequestRecord } from './request-record.ts'
 import { watchBody } from './slow-body.ts'
-import { resultOf } from './traffic.ts'
 
 function headOf(request: IncomingMessage): RequestHead {
   return {
@@ -117,8 +117,8 @@ function forwarderOf(
       () => {},
     )
     const answer = await options.cache.passLogin({ ...visit, body: Readable.from([body]) }, refuse)
-    record.beginAnswer(resultOf(fieldValue(answer.headers, 'cache-status')))
-    send(response, answer)
+    record.beginAnswer(answer.headers)
+    send(response, { ...answer, body: countedBody(answer.body, record) })
     return true
   }
 }
@@ -148,9 +148,9 @@ async function answerFromCache(
     body,
     isPurged: wantsTags(request, options),
   })
-  record.beginAnswer(resultOf(fieldValue(answer.headers, 'cache-status')))
+  record.beginAnswer(answer.headers, answer.type)
   if (wantsTags(request, options)) answer.headers.push(...tagFields(answer.tags ?? []))
-  send(response, answer)
+  send(response, { ...answer, body: countedBody(answer.body, record) })
 }
 
 /** Aborts when the visitor disconnects. */
@@ -218,7 +218,8 @@ function answerHot(
   const view = cache.hot.find(hotRequest)
   if (view === null) return false
   send(response, view)
-  record.beginAnswer('hit')
+  record.bytes = view.body?.length ?? 0
+  record.beginAnswer(view.headers, view.entry?.page.type)
   cache.hot.count(view, performance.now() - record.started)
   return true
 }

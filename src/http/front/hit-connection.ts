@@ -12,7 +12,7 @@ import { PassReader, type PassFront } from './pass-connection.ts'
 import type { Pipelines } from './pipelines.ts'
 import { parsePlainRequest, type PlainRequest } from './plain-request.ts'
 import { endGently, refuse } from './refuse.ts'
-import { nextRequestId, RequestRecord } from './request-record.ts'
+import { channelIdOf, nextRequestId, RequestRecord } from './request-record.ts'
 import { pauseUntilDrained, sendView } from './send-view.ts'
 
 export interface HitOptions {
@@ -107,7 +107,7 @@ class HitConnection {
     this.#bans = new BanReader(socket, () => front.purges, silence, {
       proceed,
       leave: (bytes) => this.#pass(bytes),
-      record: () => new RequestRecord(front.traffic, front.accessLog),
+      record: () => new RequestRecord(front),
     })
     this.#passes = new PassReader(socket, front, options.stall, (flushed) => proceed(flushed, nothing))
     this.#listeners = [
@@ -273,14 +273,16 @@ function trustOf({ remoteAddress }: Socket, front: EventFront): () => boolean {
 /** Counts a hit in the statistics and writes it to the access log, if there is one. */
 function recordHit(
   { cache, traffic, accessLog }: HitOptions['front'],
-  { method, host, target }: HotRequest,
+  { method, scheme, host, target }: HotRequest,
   view: View,
   ms: number,
 ): void {
   const { status } = view
   cache.hot.count(view, ms)
-  traffic.count('hit', status, ms)
-  if (accessLog === null) return
+  const subject = view.entry?.page ?? { channelId: channelIdOf(cache, { scheme, host, target }), type: 'other' }
+  traffic.count('hit', status, ms, view.body?.length, subject)
+  if (accessLog === null && traffic.onSeen === null) return
   const path = target.split('?', 1)[0]!
-  accessLog({ id: nextRequestId(), method, host, path, status, result: 'hit', ms, totalMs: ms })
+  traffic.onSeen?.({ at: Date.now(), result: 'hit', reason: null, status, ms, path: host + path })
+  accessLog?.({ id: nextRequestId(), method, host, path, status, result: 'hit', ms, totalMs: ms })
 }

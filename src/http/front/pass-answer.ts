@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { hasField, fieldValue } from '../../cache/fields.ts'
+import { hasField } from '../../cache/fields.ts'
 import type { OriginError } from '../../cache/origin.ts'
 import type { Exchange, ResponseHead } from '../../cache/origin/exchange.ts'
 import type { PassSink } from '../../cache/pass-through.ts'
@@ -11,10 +11,10 @@ import type { HeaderPair } from '../../pages/page.ts'
 import type { Answer } from '../answer.ts'
 import { drop, stream } from '../send.ts'
 import { lastChunk, openBodySink, toChunk } from './body-sink.ts'
+import { countedBody } from './counted-body.ts'
 import { renderHead } from './render.ts'
 import type { RequestRecord } from './request-record.ts'
 import { holdUntilDrained } from './send-view.ts'
-import { resultOf } from './traffic.ts'
 
 /** The connection that an answer is written to. */
 export interface PassConnection {
@@ -72,12 +72,13 @@ export class PassAnswer implements PassSink {
   }
 
   onHead({ status, headers }: ResponseHead): boolean {
-    this.#record.beginAnswer('pass')
+    this.#record.beginAnswer(headers)
     this.#writeHead(status, headers, this.#mayHaveBody(status))
     return true
   }
 
   onData(piece: Buffer): boolean {
+    this.#record.bytes += piece.length
     const copy = Buffer.from(piece)
     for (const bytes of this.#chunked ? toChunk(copy) : [copy]) this.#write(bytes)
     return true
@@ -110,7 +111,7 @@ export class PassAnswer implements PassSink {
 
   /** Sends an answer of the cache. */
   respond(answer: Answer): void {
-    this.#record.beginAnswer(resultOf(fieldValue(answer.headers, 'cache-status')))
+    this.#record.beginAnswer(answer.headers, answer.type)
     this.send(answer)
   }
 
@@ -118,7 +119,7 @@ export class PassAnswer implements PassSink {
   send({ status, headers, body }: Answer): void {
     if (this.#ended || !this.#mayHaveBody(status)) drop(body)
     if (this.#ended) return
-    const sent = this.#mayHaveBody(status) ? body : null
+    const sent = this.#mayHaveBody(status) ? countedBody(body, this.#record) : null
     if (sent === null || typeof sent === 'string' || Buffer.isBuffer(sent)) {
       const bytes = typeof sent === 'string' ? Buffer.from(sent) : sent
       this.#writeHead(status, headers, false)

@@ -101,9 +101,9 @@ export class PassReader implements PassConnection {
   }
 
   #begin(request: PassRequest, trusted: boolean): boolean {
-    const { traffic, accessLog, begin } = this.#front
+    const { begin } = this.#front
     const { method, head } = request
-    const record = new RequestRecord(traffic, accessLog)
+    const record = new RequestRecord(this.#front)
     record.accepted = { scheme: head.scheme, host: head.host, target: head.target }
     const answer = new PassAnswer(this, method, record)
     if (!currentRequest.run(record, () => this.#start(request, trusted, answer, record))) return false

@@ -1,7 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
+import { fieldValue } from '../../cache/fields.ts'
+import type { StorefrontCache } from '../../cache/storefront-cache.ts'
+import { canonicalPath } from '../../cache/target.ts'
+import type { HeaderPair } from '../../pages/page.ts'
+import { askedShop, isVisitors, reasonOf, resultOf } from '../../traffic/result.ts'
+import type { Result, Traffic, TrafficType } from '../../traffic/traffic.ts'
 import type { Accepted } from './guard.ts'
-import type { Result, Traffic } from './traffic.ts'
 
 /** One line of the access log. Contains nothing about the visitor: no address, user agent, cookie or query. */
 interface AccessLine {
@@ -28,20 +33,34 @@ export function nextRequestId(): string {
   return randomUUID()
 }
 
-/** Collects what the metrics and the access log record about a request. */
+/** What requests are recorded with. A reload replaces its values in place. */
+interface Recorders {
+  traffic: Traffic
+  accessLog: AccessLog | null
+  cache: Pick<StorefrontCache, 'classifying'>
+}
+
+/** The id of the sales channel that a request is for; empty for none. */
+export function channelIdOf({ classifying }: Recorders['cache'], { scheme, host, target }: Accepted): string {
+  return classifying.channels.find(scheme, host, canonicalPath(target))?.id ?? ''
+}
+
+/** Collects what the metrics, the traffic and the access log record about a request. */
 export class RequestRecord {
   readonly started = performance.now()
   /** Null until the guard has accepted the request. */
   accepted: Accepted | null = null
-  readonly #traffic: Traffic
-  readonly #log: AccessLog | null
+  /** Bytes of the body that were sent. */
+  bytes = 0
+  readonly #to: Recorders
   #id: string | null = null
   #result: Result = 'refused'
+  #type: TrafficType = 'other'
+  #cacheStatus: string | null = null
   #answeredAt = 0
 
-  constructor(traffic: Traffic, log: AccessLog | null) {
-    this.#traffic = traffic
-    this.#log = log
+  constructor(to: Recorders) {
+    this.#to = to
   }
 
   get id(): string {
@@ -57,9 +76,11 @@ export class RequestRecord {
     this.#result = result
   }
 
-  /** Notes that the answer begins now. */
-  beginAnswer(result: Result): void {
-    this.#result = result
+  /** Notes that the answer begins now, with its header fields and the type of its page. */
+  beginAnswer(headers: readonly HeaderPair[], type: TrafficType = 'other'): void {
+    this.#cacheStatus = fieldValue(headers, 'cache-status')
+    this.#result = resultOf(this.#cacheStatus)
+    this.#type = type
     this.#answeredAt = performance.now()
   }
 
@@ -71,18 +92,33 @@ export class RequestRecord {
   end(method: string, status: number): void {
     const ended = performance.now()
     const ms = (this.#answeredAt === 0 ? ended : this.#answeredAt) - this.started
-    this.#traffic.count(this.#result, status, ms)
-    if (this.#log === null) return
+    const result = this.#result === 'refused' && status >= 500 ? 'error' : this.#result
+    this.#count(result, status, ms)
+    const { accessLog } = this.#to
+    if (accessLog === null) return
     const path = (this.accepted?.target ?? '').split('?', 1)[0]!
-    this.#log({
+    accessLog({
       id: this.id,
       method,
       host: this.accepted?.host ?? '',
       path,
       status,
-      result: this.#result,
+      result,
       ms,
       totalMs: ended - this.started,
     })
+  }
+
+  #count(result: Result, status: number, ms: number): void {
+    const { traffic, cache } = this.#to
+    const site = this.accepted
+    if (site === null || !isVisitors(result)) return traffic.count(result, status, ms)
+    const channelId = channelIdOf(cache, site)
+    const originMs = result === 'error' || askedShop(this.#cacheStatus ?? '') ? ms : 0
+    traffic.count(result, status, ms, this.bytes, { channelId, type: this.#type }, originMs)
+    if (result === 'hit' && traffic.onSeen === null) return
+    const [path, reason] = [`${site.host}${site.target.split('?', 1)[0]}`, reasonOf(this.#cacheStatus)]
+    if (result === 'miss') traffic.misses.add(channelId, path, reason ?? '', originMs)
+    traffic.onSeen?.({ at: Date.now(), result, reason, status, ms, path })
   }
 }

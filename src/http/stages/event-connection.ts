@@ -8,7 +8,7 @@ import { endWith } from '../front/refuse.ts'
 import { renderAnswer } from '../front/render.ts'
 import { currentRequest, RequestRecord } from '../front/request-record.ts'
 
-export type EventFront = Pick<FrontOptions, 'stages' | 'isTrusted' | 'traffic' | 'accessLog' | 'begin'>
+export type EventFront = Pick<FrontOptions, 'stages' | 'isTrusted' | 'traffic' | 'accessLog' | 'cache' | 'begin'>
 
 /** Answers events of popup stages on a connection that Node's server has not taken over (`hit-connection`). */
 export class EventReader {
@@ -31,8 +31,8 @@ export class EventReader {
   take(head: PlainRequest, chunk: Buffer): boolean {
     const event = toEventRequest(head, chunk)
     if (event === null) return false
-    const { stages, traffic, accessLog } = this.#front
-    const record = new RequestRecord(traffic, accessLog)
+    const { stages } = this.#front
+    const record = new RequestRecord(this.#front)
     const { scheme, host, target } = event.head
     const accepted = { scheme, host, target }
     const answer = currentRequest.run(record, () =>

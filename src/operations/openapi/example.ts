@@ -41,6 +41,9 @@ const valueByName: Record<string, unknown> = {
   name: 'Summer sale',
   dateFrom: '2026-11-01',
   dateTo: '2026-11-21',
+  from: '2026-11-21T00:00:00Z',
+  to: '2026-11-22T00:00:00Z',
+  last: '24h',
 }
 
 /** Generates a valid value, deterministically. */

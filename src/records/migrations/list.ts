@@ -11,6 +11,7 @@ import { channelIds } from './0009-channel-ids.ts'
 import { clientMakers } from './0010-client-makers.ts'
 import { deliveriesApart } from './0011-deliveries-apart.ts'
 import { appendOnlyEvents } from './0012-append-only-events.ts'
+import { traffic } from './0013-traffic.ts'
 
 /** Append-only. A database's version is the number of steps that were run on it. */
 export const migrations: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   clientMakers,
   deliveriesApart,
   appendOnlyEvents,
+  traffic,
 ]

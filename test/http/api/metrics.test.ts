@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import type { App } from '../../../src/app.ts'
 import { openMetrics } from '../../../src/http/api/metrics.ts'
-import { Traffic } from '../../../src/http/front/traffic.ts'
+import { Traffic } from '../../../src/traffic/traffic.ts'
 import { createStageCounts } from '../../../src/stages/counts.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
 import { openShop, type Shop } from './shop.ts'
@@ -33,15 +33,18 @@ async function scrape(): Promise<Map<string, number>> {
   )
 }
 
-it('counts requests and their durations by result', async () => {
+it('counts requests by result, type and channel, and their durations by result', async () => {
   await shop.ask('/counted')
   for (let count = 0; count < 3; count++) await shop.ask('/counted')
   await shop.ask('/checkout/cart')
   await shop.ask('/healthz')
   const samples = await scrape()
-  expect(samples.get('pagecache_requests_total{result="miss"}')).toBe(1)
-  expect(samples.get('pagecache_requests_total{result="hit"}')).toBe(3)
-  expect(samples.get('pagecache_requests_total{result="pass"}')).toBe(1)
+  const channel = '00000000-0000-7000-8000-000000000001'
+  expect(samples.get(`pagecache_requests_total{result="miss",type="cms",channel="${channel}"}`)).toBe(1)
+  expect(samples.get(`pagecache_requests_total{result="hit",type="cms",channel="${channel}"}`)).toBe(3)
+  expect(samples.get(`pagecache_requests_total{result="pass",type="other",channel="${channel}"}`)).toBe(1)
+  // Before the first hit of a type there is a series to rise from.
+  expect(samples.get('pagecache_requests_total{result="hit"}')).toBe(0)
   expect(samples.get('pagecache_requests_total{result="own"}')).toBeGreaterThan(0)
   expect(samples.get('pagecache_responses_total{status="200"}')).toBeGreaterThan(5)
   const name = 'pagecache_request_duration_seconds'

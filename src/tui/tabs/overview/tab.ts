@@ -1,4 +1,5 @@
 import type { cacheStatistics } from '../../../operations/cache.ts'
+import type { readTraffic } from '../../../operations/traffic.ts'
 import type { watchWarmup } from '../../../operations/warmup-watch.ts'
 import { block, gap, label, labelWidth } from '../../block.ts'
 import type { Block } from '../../panel.ts'
@@ -14,12 +15,15 @@ import { shortProgress } from '../warmup/progress-block.ts'
 import { stateSpan } from '../warmup/state-block.ts'
 import type { Watched } from '../warmup/watched.ts'
 import { cacheBlocks, typesPanel } from './cache.ts'
+import { visitorBlocks } from './visitors.ts'
 
 /** The cache, and one line for each other tab. */
 export const overviewTab = defineTab({
   id: 'overview',
   title: 'Overview',
   plans: {
+    hour: planFeed<typeof readTraffic>('traffic.read', { last: '1h' }, 2000),
+    day: planFeed<typeof readTraffic>('traffic.read', { last: '24h' }, 2000),
     cache: planFeed<typeof cacheStatistics>('cache.stats', {}, 1000),
     warmup: planFeed<typeof watchWarmup>('warmup.watch', {}, 1000),
     purges: purgePlan,
@@ -27,9 +31,10 @@ export const overviewTab = defineTab({
     tasks: taskPlan,
   },
   view({ feeds, values, now }) {
-    const { cache, warmup, purges, queue, tasks } = values
+    const { hour, day, cache, warmup, purges, queue, tasks } = values
     return {
       blocks: [
+        ...(hour && day ? visitorBlocks(hour, day) : [waiting('visitors')]),
         ...(cache ? cacheBlocks(cache) : [waiting('cache')]),
         warmup ? warmupBlock(warmup) : waiting('warmup'),
         purges ? lineBlock('purges', purgesInShort(purges)) : waiting('purges'),

@@ -1,0 +1,99 @@
+import { formatBytes } from '../lib/format-bytes.ts'
+import { formatCount, formatDuration } from '../lib/format.ts'
+import type { Traffic, TrafficTotals } from '../operations/traffic.ts'
+import { drawChart } from './chart.ts'
+import { presentList, type Column } from './list.ts'
+import type { Output } from './output.ts'
+
+export const groupings = ['type', 'channel', 'result'] as const
+export type Grouping = (typeof groupings)[number]
+
+type Group = TrafficTotals & { name: string }
+
+/** Prints what visitors got: totals, groups, the most frequent misses, and a chart of the requests; in a pipe, the groups and the series. */
+export async function presentTraffic(value: Traffic, by: Grouping, output: Output): Promise<void> {
+  const { totals } = value
+  if (totals.requests === 0) return output.line(`No requests from ${inUtc(value.from)} to ${inUtc(value.to)}.`)
+  output.pairs([
+    ['Requests', formatCount(totals.requests)],
+    ['Hit ratio', formatRatio(totals.hitRatio)],
+    ['Sent', formatBytes(totals.bytes)],
+    ['95th percentile', formatMs(totals.p95)],
+    ['Shop, 95th percentile', formatMs(totals.originP95)],
+    ['Shop, in total', formatDuration(totals.originTime / 1000)],
+    ['Server errors', totals.statuses['5xx']],
+  ])
+  output.line()
+  await presentList({ columns: columnsOf(by), items: groupsOf(value, by), noun: by, empty: '' }, output, {})
+  output.line()
+  if (output.terminal) return presentCharts(value, output)
+  await output.table(
+    [value.bucket, 'requests', 'hit ratio'],
+    value.series.map((point) => [point.at, point.requests, point.hitRatio]),
+  )
+}
+
+function groupsOf({ byType, byChannel, byResult }: Traffic, by: Grouping): Group[] {
+  if (by === 'channel') return byChannel.map((group) => ({ ...group, name: group.salesChannelId }))
+  if (by === 'result') return byResult.map((group) => ({ ...group, name: group.result }))
+  return byType.map((group) => ({ ...group, name: group.type }))
+}
+
+function columnsOf(by: Grouping): readonly Column<Group>[] {
+  return [
+    { name: by, value: ({ name }) => name },
+    { name: 'requests', value: ({ requests }) => requests },
+    // Each result is either a hit or none.
+    ...(by === 'result'
+      ? []
+      : [
+          {
+            name: 'hit ratio',
+            value: (group: Group) => group.hitRatio,
+            show: (group: Group) => formatRatio(group.hitRatio),
+          },
+        ]),
+    { name: 'sent', value: ({ bytes }) => bytes, show: ({ bytes }) => formatBytes(bytes) },
+    { name: 'p95', value: ({ p95 }) => p95, show: ({ p95 }) => formatMs(p95) },
+    {
+      name: 'shop',
+      value: ({ originTime }) => originTime,
+      show: ({ originTime }) => formatDuration(originTime / 1000),
+      minor: true,
+    },
+    { name: '4xx', value: ({ statuses }) => statuses['4xx'], minor: true },
+    { name: '5xx', value: ({ statuses }) => statuses['5xx'], minor: true },
+  ]
+}
+
+const missColumns: readonly Column<Traffic['topMisses'][number]>[] = [
+  { name: 'misses', value: ({ requests }) => requests },
+  { name: 'path', value: ({ path }) => path, kind: 'url' },
+  { name: 'reason', value: ({ reason }) => reason, kind: 'text' },
+]
+
+async function presentCharts({ series, bucket, topMisses }: Traffic, output: Output): Promise<void> {
+  if (topMisses.length > 0) {
+    output.line('Most frequent misses:')
+    await presentList({ columns: missColumns, items: topMisses.slice(0, 5), noun: 'path', empty: '' }, output, {})
+    output.line()
+  }
+  output.line(`Requests by ${bucket} (UTC):`)
+  const size = { width: Math.min(output.columns, 120), height: 6 }
+  const points = series.map(({ at, requests }) => ({ label: inUtc(at), value: requests }))
+  for (const line of drawChart(points, size)) output.line(line)
+}
+
+/** `2026-11-21 12:00` */
+function inUtc(stamp: string): string {
+  return stamp.slice(0, 16).replace('T', ' ')
+}
+
+/** `93.4 %`; `-` where nothing could be a hit. */
+export function formatRatio(share: number | null): string {
+  return share === null ? '-' : `${(share * 100).toFixed(1)} %`
+}
+
+function formatMs(ms: number | null): string {
+  return ms === null ? '-' : formatDuration(ms / 1000)
+}
