@@ -12,7 +12,6 @@ const sources = globSync(['src/**/*.{ts,tsx}', 'commands/**/*.ts', 'bin/*.{js,cj
 const constant = [
   'src/admin/overview.tsx',
   'src/cache/browser-values.ts',
-  'src/http/front/plain-request.ts',
   'src/lib/http-date.ts',
   'src/lib/ip-family.ts',
   'src/operations/openapi/example.ts',
