@@ -49,13 +49,12 @@ function namesOf(list: unknown): Set<string> | null {
   return names.every((name) => typeof name === 'string') ? new Set(names.map(decoded)) : null
 }
 
-/** A parameter name as a form encodes it. */
+/** The bytes of a parameter name that a form encodes. Invalid UTF-8 compares like any other bytes. */
 function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name.replaceAll('+', ' '))
-  } catch {
-    return name
-  }
+  if (!/[+%]/.test(name)) return name
+  return name
+    .replaceAll('+', ' ')
+    .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
 /**
