@@ -14,7 +14,7 @@ import { maskUrls, printable } from '../src/lib/safe-text.ts'
 import { trimEndingSlashes } from '../src/lib/url.ts'
 import { defaultTypeRules, typeResolver } from '../src/pages/type.ts'
 import { bestEncodings } from '../src/cache/accept-encoding.ts'
-import { cookieBypass, pathBypass } from '../src/cache/bypass.ts'
+import { cookieBypass, pathBypass, pathsBelow } from '../src/cache/bypass.ts'
 import { directivesOf, requestDirectives } from '../src/cache/cache-control.ts'
 import { toChannel } from '../src/cache/channel.ts'
 import { Channels } from '../src/cache/channels.ts'
@@ -23,6 +23,7 @@ import { matchesEntityTag } from '../src/cache/conditional.ts'
 import { parseCookies } from '../src/cache/fields.ts'
 import { tagsOf } from '../src/cache/forward.ts'
 import { unkeyedCookies } from '../src/cache/key.ts'
+import { parseNoVarySearch, reduced } from '../src/cache/no-vary-search.ts'
 import { reasonNotToStore } from '../src/cache/may-store.ts'
 import { parseRange } from '../src/cache/range.ts'
 import { reflectedField } from '../src/cache/reflection.ts'
@@ -39,6 +40,8 @@ const { values } = parseArgs({ options: { json: { type: 'boolean', default: fals
 const channel = toChannel({ id: 'c', name: 'Shop', url: 'http://shop.example', origin: 'http://127.0.0.1:8000' })
 const canonical = canonicaliser(marketingParameters)
 const bypass = pathBypass(['/checkout', '/account'])
+const assets = pathsBelow(['/media'])
+const search = parseNoVarySearch('params=("b")')!
 const rules = { channels: new Channels([channel]), canonicalise: canonical, isBypassed: bypass, locLength: 1e9 }
 const typeOf = typeResolver([
   { type: 'cms', path: '/*/*/*/*/*.html' },
@@ -69,6 +72,12 @@ const cases: [name: string, run: (size: number) => unknown][] = [
   ['canonical target, plain', (size) => canonical(`${of('/a.', size)}\n`)],
   ['lenient path', (size) => lenientPath(`/${of('%25;//..\\', size)}`)],
   ['bypass.paths', (size) => bypass(of('/checkou', size))],
+  ['cache.assets', (size) => assets(`/media/${of('%25;//..\\', size)}`)],
+  ['No-Vary-Search', (size) => parseNoVarySearch(`params=(${of('"a\\" ', size)}`)],
+  [
+    'parameters without those of No-Vary-Search',
+    (size) => reduced({ path: '/', query: `?${of('%zz+=a&', size)}` }, search),
+  ],
   [
     'cookies, many',
     (size) =>

@@ -1,5 +1,6 @@
 import { formatHttpDate } from '../lib/http-date.ts'
 import type { Encoding, HeaderPair, Page, PageDraft, PageType } from '../pages/page.ts'
+import { searchTags } from '../pages/search-tags.ts'
 import { excludedStates } from './bypass.ts'
 import { directivesOf } from './cache-control.ts'
 import { hasField, withoutFields } from './fields.ts'
@@ -41,7 +42,7 @@ export function toDraft(lookup: Lookup, response: Received, content: Content, op
       tags,
       target: `${lookup.target.path}${lookup.target.query}`,
     }),
-    tags,
+    tags: allTags(lookup, tags),
     status: response.status,
     headers,
     vary: secondaryKey(names === '*' ? [] : names, lookup),
@@ -49,6 +50,11 @@ export function toDraft(lookup: Lookup, response: Received, content: Content, op
     ...lifetimesOf(response, options),
     ...content,
   }
+}
+
+/** The shop's tags, and those by which a purge of other URLs finds a page that answers them too. */
+function allTags({ search, url }: Lookup, tags: readonly string[]): readonly string[] {
+  return search === null ? tags : [...tags, ...searchTags(url)]
 }
 
 /** Fields that a 304 must not update, because they describe the body, which does not change (RFC 9111 §3.2). */
@@ -72,7 +78,7 @@ export function freshenedDraft(page: Page, lookup: Lookup, response: Received, o
   return {
     ...page,
     headers,
-    tags: tags.length > 0 ? tags : page.tags,
+    tags: tags.length > 0 ? allTags(lookup, tags) : page.tags,
     states: hasField(response.headers, 'sw-invalidation-states') ? excludedStates(response.headers) : page.states,
     vary: secondaryKey(names === '*' ? [] : names, lookup),
     ...lifetimes,

@@ -27,6 +27,7 @@ import { storableHeaders, visibleHeaders, withAuthorization } from './forward.ts
 import type { Received } from './freshness.ts'
 import { reasonAgainst } from './probe.ts'
 import { reasonNotToStore } from './may-store.ts'
+import { searchMismatch } from './no-vary-search.ts'
 import { OriginError, toOriginError, type OriginResponse } from './origin.ts'
 import type { Lookup } from './lookup.ts'
 import { parseContentRange } from './range.ts'
@@ -130,6 +131,7 @@ export class Fetcher {
     const { store } = this.#options
     const draft = freshenedDraft(stale.page, lookup, response, this.#options)
     const notStored =
+      searchMismatch(lookup.search, draft.headers) ??
       variantMismatch(lookup.variantCookies, response.headers, this.#options.now()) ??
       reasonNotToStore(lookup, draft.status, draft.headers, this.#options.defaultTtl) ??
       reflectionReason(lookup, sent, response, emptyBody)

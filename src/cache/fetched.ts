@@ -6,6 +6,7 @@ import { connectionFields, hasField, withoutFields } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
 import type { Received } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
+import { otherSearch } from './no-vary-search.ts'
 import type { OriginResponse } from './origin.ts'
 import { reflectedField } from './reflection.ts'
 import { withoutSetCookie } from './set-cookie.ts'
@@ -52,7 +53,7 @@ export function whyNotTaken(store: PageStore, fence: Fence): string {
 
 /** Whether a later fetch of the same page may be stored. */
 export function mayStoreLater(notStored: string): boolean {
-  return Object.values(notTaken).includes(notStored)
+  return notStored === otherSearch || Object.values(notTaken).includes(notStored)
 }
 
 /** Why a body was not read completely. */

@@ -3,12 +3,14 @@ import type { MemoryEntry, MemoryTier } from '../pages/memory-tier.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { clientStates, cookieBypass, isEmptyFor } from './bypass.ts'
+import type { Channel } from './channel.ts'
 import { emptyAnswer } from './empty.ts'
 import { parseCookies } from './fields.ts'
 import type { Presentation } from './form.ts'
 import { HotViews, type View } from './hot-views.ts'
 import { canonicalUrl, primaryKey } from './key.ts'
 import { pathBelow, type ClassifyOptions } from './lookup.ts'
+import { reduced, searchMark, type SearchRule } from './no-vary-search.ts'
 import { selects, type SelectingFields } from './vary.ts'
 
 /**
@@ -29,10 +31,13 @@ export interface HotRequest extends SelectingFields, Presentation {
 
 /** A canonical URL with its primary key. */
 interface KeyedUrl {
-  channelId: string
   url: string
   /** The primary key of a request without variants. */
   key: string
+  channel: Channel
+  path: string
+  /** The rule by which the URL lacks parameters of the target. */
+  search: SearchRule | null
   isEmpty: boolean
   isAsset: boolean
   isHidden: boolean
@@ -142,12 +147,17 @@ export class HotPath {
   #keyedUrl(request: HotRequest): KeyedUrl | null {
     const site = `${request.scheme}://${request.host}${request.target}`
     const known = this.#urls.get(site)
-    if (known !== undefined) return known
+    if (known !== undefined && !this.#isOutdated(known)) return known
     const found = this.#locate(request)
     if (site.length > longestUrl) return found
     if (this.#urls.size >= mostUrls) this.#urls.clear()
     this.#urls.set(site, found)
     return found
+  }
+
+  /** Whether the shop has since said something else about the parameters of its path. */
+  #isOutdated(keyed: KeyedUrl | null): boolean {
+    return keyed !== null && (this.#options.search?.get(keyed.channel, keyed) ?? null) !== keyed.search
   }
 
   #locate(request: HotRequest): KeyedUrl | null {
@@ -158,11 +168,14 @@ export class HotPath {
     const path = pathBelow(channel, target)
     const isEmpty = target.query === '' && this.#options.emptyPath(path)
     if (!isEmpty && this.#options.bypassPath(path)) return null
-    const url = canonicalUrl(channel, target)
+    const search = this.#options.search?.get(channel, target) ?? null
+    const url = canonicalUrl(channel, search === null ? target : reduced(target, search))
     return {
-      channelId: channel.id,
+      channel,
+      path: target.path,
+      search,
       url,
-      key: `${channel.id} ${url}`,
+      key: `${channel.id} ${url}${searchMark(search)}`,
       isEmpty,
       isAsset: this.#options.assetPath(path),
       isHidden: this.#options.hiddenPath(path),
@@ -177,8 +190,8 @@ export class HotPath {
     const cookies = parseCookies(identifying ? cookie : null)
     if (cookieBypass(cookies, { cookies: this.#options.bypassCookies }) !== null || clientStates(cookies).length > 0)
       return null
-    const channel = this.#options.channels.all.find((each) => each.id === keyed.channelId)!
-    return primaryKey(channel, keyed.url, variants, cookies, (name) => request.field(name))
+    const key = primaryKey(keyed.channel, keyed.url, variants, cookies, (name) => request.field(name))
+    return key === null ? null : `${key}${searchMark(keyed.search)}`
   }
 
   #mayServe(page: Page, request: HotRequest): boolean {

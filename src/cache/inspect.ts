@@ -50,6 +50,8 @@ export async function inspectUrl(
   if (classified.kind !== 'lookup')
     return { url: canonical, cached: false, reason: whyNever(classified), explanation, pages: [] }
   explanation.push(whatSelects(classified.lookup, cache.classifying.variants))
+  if (classified.lookup.search !== null)
+    explanation.push('The shop ignores some or all parameters of this path (No-Vary-Search).')
   const pages = store.findByUrl(canonical)
   if (pages.length === 0)
     return { url: canonical, cached: false, ...(await whyMissing(cache, classified.lookup, explanation)), pages }

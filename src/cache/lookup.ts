@@ -18,6 +18,7 @@ import {
   type VariantRules,
 } from './key.ts'
 import type { RequestTraits } from './may-store.ts'
+import { reduced, searchMark, type SearchRule, type SearchRules } from './no-vary-search.ts'
 import type { Canonicaliser, Target } from './target.ts'
 import type { SelectingFields } from './vary.ts'
 import type { Visit, VisitHead } from './visit.ts'
@@ -38,6 +39,8 @@ export interface Lookup extends SelectingFields, RequestTraits {
   visitor: Visitor
   /** The cookies that the shop gets. */
   cookies: ReadonlyMap<string, string>
+  /** The rule by which the target lacks parameters of the request; null: it is the request's own. */
+  search: SearchRule | null
   /** Below `cache.assets`: no cookies in either direction. */
   isAsset: boolean
   /** Whether browsers, and caches in front of the daemon, must not store the response. */
@@ -83,6 +86,8 @@ export interface ClassifyOptions {
   emptyPath(path: string): boolean
   assetPath(path: string): boolean
   hiddenPath(path: string): boolean
+  /** Null: every URL is looked up by itself. */
+  search: SearchRules | null
 }
 
 /**
@@ -93,11 +98,15 @@ export interface ClassifyOptions {
 export function classify(visit: Visit, options: ClassifyOptions, trusted = false): Classified {
   const found = routeOf(visit, options)
   if (found.kind !== 'cacheable') return found
-  const { channel, target, url, cookies, isAsset } = found
+  const { channel, cookies, isAsset } = found
+  const search = options.search?.get(channel, found.target) ?? null
+  const target = search === null ? found.target : reduced(found.target, search)
+  const url = search === null ? found.url : canonicalUrl(channel, target)
   const field = fieldReader(visit.headers)
-  const sharedKey = primaryKey(channel, url, options.variants, cookies, field)
-  if (sharedKey === null)
+  const key = primaryKey(channel, url, options.variants, cookies, field)
+  if (key === null)
     return { kind: 'pass', channel, target, url, isAsset, reason: 'a variant cookie or header is too long' }
+  const sharedKey = `${key}${searchMark(search)}`
   const directives = requestDirectives(visit.headers)
   const visitor = { channelId: channel.id, cookies }
   const confirmed = trusted || options.confirmations.covers(visitor)
@@ -112,6 +121,7 @@ export function classify(visit: Visit, options: ClassifyOptions, trusted = false
       sharedKey,
       visitor,
       cookies: cookiesForShop(options.variants, cookies),
+      search,
       isAsset,
       isHidden: options.hiddenPath(pathBelow(channel, target)),
       field,

@@ -3,6 +3,7 @@ import type { MemoryEntry } from '../pages/memory-tier.ts'
 import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
 import type { Bodies, PageBody } from './bodies.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
+import type { Fetched } from './fetched.ts'
 import { withoutFields } from './fields.ts'
 import { formOf, type Presentation } from './form.ts'
 import { parseRange, type ByteRange } from './range.ts'
@@ -47,6 +48,12 @@ export async function answerFrom(
   const size = Buffer.isBuffer(body) ? body.length : sizeIn(held, encoding)
   const headers = viewHeaders(page, encoding, withoutBody ? null : size, now, cacheStatus, live)
   return { status: page.status, headers, body, tags: page.tags }
+}
+
+/** The response to the visitor whose fetch is streamed. */
+export function streamedAnswer(fetched: Extract<Fetched, { kind: 'stream' }>, cacheStatus: CacheStatus): Answer {
+  const { status, headers, body, tags } = fetched
+  return { status, headers: [...headers, ['Cache-Status', formatCacheStatus(cacheStatus)]], body, tags }
 }
 
 /** Size of the body in a coding, in bytes; null when unknown before it is encoded. */

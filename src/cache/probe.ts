@@ -7,6 +7,7 @@ import { storableHeaders, withAuthorization } from './forward.ts'
 import { lacksLifetime } from './lifetime-advice.ts'
 import type { Lookup } from './lookup.ts'
 import { reasonNotToStore } from './may-store.ts'
+import { searchMismatch } from './no-vary-search.ts'
 import type { OriginClient } from './origin.ts'
 
 /** What the shop's response allows; `lacksLifetime`: see `lifetimeAdvice`. */
@@ -29,7 +30,12 @@ export function reasonAgainst(
   status: number,
   headers: readonly HeaderPair[],
 ): string | null {
-  return reasonNotToStore(lookup, status, headers, defaultTtl) ?? variantMismatch(lookup.variantCookies, headers, now())
+  return (
+    (status < 500 ? searchMismatch(lookup.search, headers) : null) ??
+    reasonNotToStore(lookup, status, headers, defaultTtl) ??
+    variantMismatch(lookup.variantCookies, headers, now()) ??
+    searchMismatch(lookup.search, headers)
+  )
 }
 
 /** Requests a page from the origin and reports whether the response could be stored. Stores nothing. @throws OriginError */

@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
+import { searchTagOf, searchTags } from '../pages/search-tags.ts'
 import { Flights, Uncacheable, type Flight } from './coalesce.ts'
 import type { Fetcher } from './fetch.ts'
 import type { Warming } from './fetch-options.ts'
@@ -8,22 +9,29 @@ import { withoutCookies, type Fetched } from './fetched.ts'
 import { mayServeStale, usability, type StaleReason, type Usability } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
 import { dynamicBypass, isTypicalRequest } from './may-store.ts'
+import { otherSearch, type SearchRules } from './no-vary-search.ts'
 import { hasValidator } from './validation.ts'
 import type { HeldPage } from './view.ts'
 
 /** Statuses that a stale page may replace (RFC 5861 §4). */
 export const serverErrors = new Set([500, 502, 503, 504])
 
+interface SharedOptions {
+  store: PageStore
+  now: Clock
+  search: SearchRules
+}
+
 /** Fetches pages so that concurrent visitors share one fetch. */
 export class SharedFetches {
   readonly #fetcher: Fetcher
-  readonly #options: { store: PageStore; now: Clock }
-  /** Number of fetches under way, by URL. */
+  readonly #options: SharedOptions
+  /** Number of fetches under way, by URL and by search tag. */
   readonly #underWay = new Map<string, number>()
   readonly #flights: Flights<HeldPage>
   readonly #uncacheable = new Uncacheable()
 
-  constructor(fetcher: Fetcher, options: { store: PageStore; now: Clock }) {
+  constructor(fetcher: Fetcher, options: SharedOptions) {
     this.#fetcher = fetcher
     this.#options = options
     this.#flights = new Flights((fence) => options.store.holds(fence))
@@ -54,10 +62,12 @@ export class SharedFetches {
     const validated = stale !== null && stale.page.key === lookup.key && hasValidator(stale.page) ? stale : null
     const flight = this.mayShare(lookup) ? this.#flights.start(lookup.key, fence) : null
     let shared: HeldPage | null = null
-    this.#underWay.set(lookup.url, (this.#underWay.get(lookup.url) ?? 0) + 1)
+    const names = lookup.search === null ? [lookup.url] : [lookup.url, ...searchTags(lookup.url)]
+    for (const name of names) this.#underWay.set(name, (this.#underWay.get(name) ?? 0) + 1)
     try {
       const fetched = await this.#fetcher.fetch(lookup, validated, fence, warming)
-      if (fetched.notStored === null) this.#uncacheable.delete(lookup.key)
+      this.#learn(lookup, fetched)
+      if (fetched.notStored === null || fetched.notStored === otherSearch) this.#uncacheable.delete(lookup.key)
       // Only the response to a request without personal parts says something about the page itself.
       else if (
         (fetched.kind === 'stream' || isPrivateTemplate(fetched)) &&
@@ -79,9 +89,7 @@ export class SharedFetches {
       throw error
     } finally {
       flight?.settle(shared)
-      const others = this.#underWay.get(lookup.url)! - 1
-      if (others === 0) this.#underWay.delete(lookup.url)
-      else this.#underWay.set(lookup.url, others)
+      for (const name of names) this.#leave(name)
     }
   }
 
@@ -103,8 +111,28 @@ export class SharedFetches {
     return this.#standsIn(stale, 'error') || usability(stale.page, this.#options.now()) === 'stale-while-revalidate'
   }
 
+  /** Whether a page that may answer this URL is being fetched. */
   isUnderWay(url: string): boolean {
-    return this.#underWay.has(url)
+    return this.#underWay.has(url) || this.#underWay.has(searchTagOf(url) ?? '')
+  }
+
+  /** Whether the rule of a lookup still holds. */
+  isCurrent({ channel, target, search }: Lookup): boolean {
+    return this.#options.search.get(channel, target) === search
+  }
+
+  #leave(name: string): void {
+    const others = this.#underWay.get(name)! - 1
+    if (others === 0) this.#underWay.delete(name)
+    else this.#underWay.set(name, others)
+  }
+
+  /** Remembers which parameters the shop ignores. */
+  #learn({ channel, target }: Lookup, fetched: Fetched): void {
+    const { search } = this.#options
+    if (fetched.notStored === otherSearch) search.forget(channel, target)
+    else if (fetched.notStored === null && fetched.kind === 'held' && fetched.held.page.status === 200)
+      search.learn(channel, target, fetched.held.page.headers)
   }
 
   /** Why the last response to a lookup could not be stored; null when unknown. */

@@ -4,7 +4,7 @@ import { discard } from './body.ts'
 import { hidden } from './browser.ts'
 import { pathsAtOrBelow } from './bypass.ts'
 import { emptyAnswer } from './empty.ts'
-import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
+import type { CacheStatus } from './cache-status.ts'
 import { Assembler, templateOf } from './esi/assembler.ts'
 import { Fetcher } from './fetch.ts'
 import type { Fetched } from './fetched.ts'
@@ -16,8 +16,10 @@ import { LifetimeWatch } from './lifetime-advice.ts'
 import { OriginError, type OriginClient } from './origin.ts'
 import type { Exchange } from './origin/exchange.ts'
 import type { Slot } from './origin/slots.ts'
+import { otherSearch, SearchRules } from './no-vary-search.ts'
 import { PassThrough, type PassedVisit, type PassSink } from './pass-through.ts'
 import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
+import { streamedAnswer } from './present.ts'
 import { Presenter } from './presenter.ts'
 import { probe, type Probed } from './probe.ts'
 import { answeringOriginErrors, loopAnswer, noChannel, originFailureText, plainAnswer, type Refuse } from './refusal.ts'
@@ -50,11 +52,12 @@ export class StorefrontCache {
   constructor(options: StorefrontCacheOptions) {
     this.#options = options
     this.origin = options.origin
-    this.classifying = toClassifyOptions(options)
+    const search = new SearchRules()
+    this.classifying = toClassifyOptions(options, search)
     const bodies = new Bodies({ ...options, budgets: inFlight })
     this.#assembler = new Assembler({
       ...options,
-      classifying: this.classifying,
+      classifying: { ...this.classifying, search: null },
       mayInclude: pathsAtOrBelow(options.esiPaths),
       bodies,
       ask: (lookup) => this.#ask(lookup),
@@ -63,7 +66,7 @@ export class StorefrontCache {
     this.#presenter = new Presenter({ ...options, bodies, assembler: this.#assembler })
     this.#fetcher = new Fetcher({ ...options, fragmentsOf: (...page) => this.#assembler.fragmentsOf(...page) })
     this.#lifetimes = new LifetimeWatch(options)
-    this.#fetches = new SharedFetches(this.#fetcher, options)
+    this.#fetches = new SharedFetches(this.#fetcher, { ...options, search })
     const unsafe = new UnsafeInvalidation({
       mode: options.invalidateOnUnsafe,
       store: options.store,
@@ -77,8 +80,8 @@ export class StorefrontCache {
   }
 
   /** Answers a visitor's request. Errors of the shop become a response, never an exception. */
-  async answer(visit: Visit): Promise<Answer> {
-    const classified = classify(visit, this.classifying)
+  async answer(visit: Visit, classifying = this.classifying): Promise<Answer> {
+    const classified = classify(visit, classifying)
     if (classified.kind === 'unknown-site') return plainAnswer(421, noChannel(visit))
     // The front answers the daemon's own endpoints before it calls this.
     if (classified.kind === 'own') return plainAnswer(404, 'This path belongs to the cache in front of the shop.')
@@ -114,6 +117,8 @@ export class StorefrontCache {
 
   async #ask(lookup: Lookup): Promise<Answer> {
     for (let waits = 0; ; waits++) {
+      if (lookup.search !== null && !this.#fetches.isCurrent(lookup))
+        return this.answer(lookup.visit, { ...this.classifying, search: null })
       const fence = this.#options.store.fence()
       let held = lookup.mayReuse ? this.find(lookup) : null
       if (held !== null && held.page.states.some((state) => lookup.states.includes(state))) {
@@ -196,6 +201,10 @@ export class StorefrontCache {
         if (answer !== null && fetched.kind === 'stream') discard(fetched.body)
         if (answer !== null) return answer
       }
+      if (fetched.notStored === otherSearch) {
+        if (fetched.kind === 'stream') discard(fetched.body)
+        return await this.#ask(lookup)
+      }
       const cacheStatus: CacheStatus = {
         kind: 'forward',
         why,
@@ -204,7 +213,7 @@ export class StorefrontCache {
       }
       if (fetched.kind === 'stream')
         return {
-          ...streamed(fetched, cacheStatus),
+          ...streamedAnswer(fetched, cacheStatus),
           type: this.#options.typeOf({ ...fetched, target: `${lookup.target.path}${lookup.target.query}` }),
         }
       const { shareable, live } = fetched

@@ -7,6 +7,7 @@ import type { Channels } from './channels.ts'
 import type { FetchOptions } from './fetch-options.ts'
 import type { VariantRules } from './key.ts'
 import type { ClassifyOptions } from './lookup.ts'
+import type { SearchRules } from './no-vary-search.ts'
 import type { OriginClient } from './origin.ts'
 import { canonicaliser } from './target.ts'
 import type { UnsafeMode } from './unsafe.ts'
@@ -34,7 +35,7 @@ export interface StorefrontCacheOptions extends Omit<
 }
 
 /** How requests are classified under these options. */
-export function toClassifyOptions(options: StorefrontCacheOptions): ClassifyOptions {
+export function toClassifyOptions(options: StorefrontCacheOptions, search: SearchRules): ClassifyOptions {
   return {
     channels: options.channels,
     canonical: canonicaliser(options.ignoreQuery),
@@ -45,5 +46,6 @@ export function toClassifyOptions(options: StorefrontCacheOptions): ClassifyOpti
     emptyPath: onlyPaths(options.emptyPaths),
     assetPath: pathsBelow(options.assets),
     hiddenPath: hiddenPaths(options),
+    search,
   }
 }

@@ -5,7 +5,7 @@ import { processVariables, type Variables } from './environment.ts'
 import { findDuplicates, toConfigError, toFaults, type Fault } from './faults.ts'
 import { readConfigFile, type ConfigFile } from './file.ts'
 import { variablePaths, withoutEmptySections } from './keys.ts'
-import { withPreset } from './presets.ts'
+import { isPreset, withPreset } from './presets.ts'
 import { findProjectDirectory, showPath } from './project-directory.ts'
 import { writeKeyPath, withValue, type KeyPath, type Source } from './raw.ts'
 import { configSchema, type Config } from './schema.ts'
@@ -134,7 +134,14 @@ function applyLayers(file: ConfigFile | null, flags: ConfigFlags, variables: Var
     values = withValue(values, path, value)
     overrides.set(writeKeyPath(path), { kind: 'flag', name: flag })
   }
-  return { values, sourceOf: (path) => findSource(path, overrides, file, label) }
+  const sourceOf = (path: KeyPath): Source => findSource(path, overrides, file, label)
+  return {
+    values,
+    sourceOf: (path) => {
+      const source = sourceOf(path)
+      return source.kind === 'default' && isPreset(values['shop'], path) ? sourceOf(['shop']) : source
+    },
+  }
 }
 
 function findSource(path: KeyPath, overrides: Map<string, Source>, file: ConfigFile | null, label: string): Source {

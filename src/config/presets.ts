@@ -1,4 +1,4 @@
-import { isGroup, valueAt } from './raw.ts'
+import { isGroup, valueAt, type KeyPath } from './raw.ts'
 
 /** The kinds of shop that have defaults of their own. */
 export const shops = ['plain', 'shopware'] as const
@@ -25,6 +25,12 @@ export function writeCacheDefault(shop: Shop, key: string, plain: string): strin
   const value = valueAt(presets[shop], ['cache', ...key.split('.')])
   if (value === undefined) return plain
   return Array.isArray(value) ? `[${value.join(', ')}]` : String(value)
+}
+
+/** Whether the default at a path is that of a kind of shop. */
+export function isPreset(shop: unknown, path: KeyPath): boolean {
+  const name = shops.find((each) => each === shop)
+  return name !== undefined && valueAt(presets[name], path) !== undefined
 }
 
 /** Adds the defaults of the configured kind of shop to the values of the file, the variables and the flags, which take precedence. */

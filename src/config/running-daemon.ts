@@ -27,7 +27,7 @@ export interface RunningDaemon {
   shop: SingleShop | null
   channels: { id: string; name: string; url: string }[]
   /** The settings given as flags, which replace those of the file. */
-  flags: { path: [string, string]; value: unknown }[]
+  flags: { path: string[]; value: unknown }[]
   salt: string
   /** A salted digest of each setting, by key path. */
   settings: Record<string, string>

@@ -91,7 +91,7 @@ export class DaemonFile {
 function describe(loaded: LoadedConfig, salt: string) {
   const { salesChannels } = loaded.config
   const flagged = leaves({ ...loaded.config, salesChannels: [] }).filter(
-    ({ path }) => path.length === 2 && loaded.sourceOf(path).kind === 'flag',
+    ({ path }) => path[0] !== 'salesChannels' && loaded.sourceOf(path).kind === 'flag',
   )
   return {
     configFile: loaded.file,

@@ -137,13 +137,13 @@ export const urlFlow = defineOperation({
       given,
       app.config.salesChannels.map((channel) => channel.url),
     )
-    const [{ readUrlFlow }, { toCanonicalUrl }, { fragmentUrls }] = await Promise.all([
+    const [{ readUrlFlow }, { toPageUrl }, { fragmentUrls }] = await Promise.all([
       import('../purge/log/purge-log.ts'),
       import('../cache/purge-urls.ts'),
       import('../cache/esi/fragment-urls.ts'),
     ])
     const { cache } = await app.storefrontCache()
-    const url = toCanonicalUrl(given, cache.classifying)?.url ?? given
+    const url = toPageUrl(given, cache.classifying) ?? given
     await (await app.purges()).catchUp()
     const { db } = await app.records()
     return { ...succeeded, url, ...(await readUrlFlow(db, url, range, fragmentUrls(await app.pages(), url))), ...range }

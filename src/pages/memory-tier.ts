@@ -2,6 +2,7 @@ import { FifoCache } from './fifo-cache.ts'
 import type { Encoding, Page, PageType } from './page.ts'
 import { variantOf } from './page-row.ts'
 import type { HitCount, Selection } from './page-store.ts'
+import { searchTagsOf } from './search-tags.ts'
 
 /** A page with those codings of its body that are in memory, and the hits not yet written to the store. */
 export interface MemoryEntry {
@@ -159,7 +160,8 @@ export class MemoryTier {
       case 'tags':
         return selection.tags.forEach((tag) => this.#dropKeys(this.#keysByTag.get(tag)))
       case 'urls':
-        return selection.urls.forEach((url) => this.#dropKeys(this.#keysByUrl.get(url)))
+        selection.urls.forEach((url) => this.#dropKeys(this.#keysByUrl.get(url)))
+        return searchTagsOf(selection.urls).forEach((tag) => this.#dropKeys(this.#keysByTag.get(tag)))
       case 'matching':
         return this.drop({ kind: 'all' })
     }

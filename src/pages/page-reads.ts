@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Page, PageType } from './page.ts'
 import type { PageFilter, Selection } from './page-store.ts'
+import { searchTagsOf } from './search-tags.ts'
 import { hashKey, numberOfName, pageColumns, toPage, type PageRow } from './page-row.ts'
 import type { Counters } from './counters.ts'
 
@@ -30,7 +31,7 @@ export class PageReads {
   readonly #getBodyQuery: Statement<[number, string, number], StoredBody>
   readonly #hasFileQuery: Statement<[number, string], number>
   readonly #countTagsQuery: Statement<[string], number>
-  readonly #countUrlsQuery: Statement<[string], number>
+  readonly #countUrlsQuery: Statement<[string, string], number>
 
   constructor(database: Database, counters: Counters) {
     this.#database = database
@@ -53,9 +54,12 @@ export class PageReads {
       )
       .pluck()
     this.#countUrlsQuery = database
-      .prepare<[string], number>(
-        `SELECT count(DISTINCT p.id) FROM json_each(?) j
-         CROSS JOIN page p ON p.url = j.value AND ${live}`,
+      .prepare<[string, string], number>(
+        `SELECT count(*) FROM (
+           SELECT p.id FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND ${live}
+           UNION
+           SELECT p.id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value
+           CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id AND ${live})`,
       )
       .pluck()
   }
@@ -98,7 +102,9 @@ export class PageReads {
       case 'tags':
         return this.#countTagsQuery.get(JSON.stringify(selection.tags)) ?? 0
       case 'urls':
-        return this.#countUrlsQuery.get(JSON.stringify(selection.urls)) ?? 0
+        return (
+          this.#countUrlsQuery.get(JSON.stringify(selection.urls), JSON.stringify(searchTagsOf(selection.urls))) ?? 0
+        )
       case 'matching':
         throw new Error('A selection by pattern cannot be counted in one query')
     }

@@ -1,5 +1,6 @@
 import type { PageIndex } from './page-index.ts'
 import type { Selection } from './page-store.ts'
+import { searchTagOf } from './search-tags.ts'
 
 /** Pages removed, or names looked up, per transaction of a long removal: a few milliseconds. */
 export const slice = 1_000
@@ -42,8 +43,12 @@ export function taggedChoice(tags: readonly string[], most = slice): Choice {
   }
 }
 
-/** Selects pages at any of the URLs. */
-export function urlChoice(urls: readonly string[]): Choice {
+/** Selects the pages at any of the URLs, and those that answer them although they have another query. */
+export function urlChoice(urls: readonly string[], most = slice): Choice {
+  const byPath = new Map(urls.map((url, value) => [searchTagOf(url), value]))
+  byPath.delete(null)
+  const shared = byPath.size === 0 ? null : taggedChoice([...byPath.keys()] as string[], most)
+  const values = [...byPath.values()]
   let first = 0
   return (index) => {
     const found = index.choices.atUrls(urls.slice(first, first + slice))
@@ -52,7 +57,12 @@ export function urlChoice(urls: readonly string[]): Choice {
       ids: pages.map(({ id }) => id),
     }))
     first += slice
-    return { places, more: first < urls.length }
+    if (shared === null || first < urls.length) return { places, more: first < urls.length }
+    const others = shared(index)
+    return {
+      places: [...places, ...others.places.map(({ value, ids }) => ({ value: values[value]!, ids }))],
+      more: others.more,
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { PageDraft, PageType } from './page.ts'
 import type { Fence, Selection } from './page-store.ts'
+import { searchTagsOf, sharedAmongQueries } from './search-tags.ts'
 
 export interface Removal {
   seq: number
@@ -33,11 +34,11 @@ export function selects(selection: Selection, page: Pick<PageDraft, 'type' | 'ur
     case 'type':
       return selection.type === page.type
     case 'urls':
-      return selection.urls.includes(page.url)
+      return selection.urls.includes(page.url) || searchTagsOf(selection.urls).some((tag) => page.tags.includes(tag))
     case 'tags':
       return page.tags.some((tag) => selection.tags.includes(tag))
     case 'matching':
-      return selection.matches(page.url)
+      return selection.matches(page.url) || page.tags.includes(sharedAmongQueries)
   }
 }
 

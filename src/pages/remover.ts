@@ -5,6 +5,7 @@ import type { RemoveOptions, Selection, SharedRemoval, SharedRemoved } from './p
 import { lookAt, type Places } from './places.ts'
 import { matchFor, slice, taggedChoice, urlChoice, type Choice } from './removal-choices.ts'
 import type { Room } from './room.ts'
+import { sharedAmongQueries } from './search-tags.ts'
 import type { SharedIndex } from './shared-index.ts'
 
 /** Pages removed per shared transaction: a few milliseconds. */
@@ -75,7 +76,7 @@ export class Remover {
       ...(trace !== undefined && { trace }),
       onTaken: (value: number, pages: number) => (counts[value]! += pages),
     }
-    const { places, more } = (selection.kind === 'tags' ? taggedChoice(values, most) : urlChoice(values))(index)
+    const { places, more } = (selection.kind === 'tags' ? taggedChoice(values, most) : urlChoice(values, most))(index)
     for (const { ids, value } of places) this.#takePages(index, ids, value, options)
     if (trace !== undefined && places.length > 0) index.traces.open(trace, this.#options.now(), null)
     return { counts, isWhole: !more }
@@ -168,6 +169,9 @@ export class Remover {
         removed += await shared.write((index) => index.write(() => this.#takePages(index, found, 0, options)))
       await yieldToOthers()
     }
+    // A pattern may match a query that such a page answers, whatever its own.
+    if (shared.read(false, (index) => index.choices.knownTags([sharedAmongQueries]).length > 0))
+      removed += await this.#takeSlices(selection, options, taggedChoice([sharedAmongQueries]))
     await this.#log(selection, options, null, () => 0)
     return removed
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import { inspectUrl } from '../../src/cache/inspect.ts'
+import { shopwareSettings } from './shopware-preset.ts'
 import { openSite, shopUrl } from './site.ts'
 
 const { signal } = new AbortController()
@@ -15,6 +16,22 @@ async function open(changes: Partial<CacheSettings> = {}) {
       inspectUrl(site.cache, site.store, target.startsWith('/') ? shopUrl + target : target, site.now(), signal),
   }
 }
+
+describe('rules of a kind of shop', () => {
+  it('are named for an empty path, an asset and variants', async () => {
+    const { site, inspect } = await open(shopwareSettings())
+    site.answers({ fields, body: 'page' })
+    expect(await inspect('/widgets/checkout/info')).toMatchObject({
+      cached: false,
+      reason: expect.stringContaining('empty response (204)'),
+    })
+    expect(site.origin.requests).toHaveLength(0)
+    expect((await inspect('/media/a')).explanation).toContain(
+      'It is an asset: visitors with any cookies share one page, and the shop gets none of them (cache.assets).',
+    )
+    expect((await inspect('/a')).explanation).toContain('Variants by cookie sw-cache-hash or else sw-currency.')
+  })
+})
 
 describe('why a URL is cached', () => {
   it('fresh', async () => {

@@ -318,6 +318,14 @@ describe('caching by browsers', () => {
     }
   })
 
+  it('a cache in front that gets our purges is told what the shop says', async () => {
+    const { site, get } = await openShopware(shared)
+    await get('/a')
+    const answer = await site.visit('/a', { isPurged: true })
+    expect(answer.field('cache-control')).toBe('public, s-maxage=7200')
+    expect(isHit(answer)).toBe(true)
+  })
+
   it('browsers get what the shop says about assets, the Store API and personal pages', async () => {
     const { get } = await openShopware((request) => ({
       fields: { 'Cache-Control': request.target === '/mine' ? 'private, max-age=5' : 'public, max-age=600' },

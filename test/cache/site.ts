@@ -30,6 +30,8 @@ export interface VisitOptions {
   signal?: AbortSignal
   /** Skips the hot path. */
   long?: boolean
+  /** Visits as a cache that gets our purges, which skips the hot path too. */
+  isPurged?: boolean
 }
 
 export interface Seen {
@@ -133,7 +135,7 @@ async function visit(cache: StorefrontCache, target: string, options: VisitOptio
   if (options.body !== undefined) headers.push(['Content-Length', String(Buffer.byteLength(options.body))])
   const request = `${method} ${target} HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
   const plain =
-    options.body === undefined && options.long !== true
+    options.body === undefined && options.long !== true && options.isPurged !== true
       ? parseHitRequest(Buffer.from(request, 'latin1'), false, 200)
       : null
   const view = plain === null ? null : cache.hot.find(plain)
@@ -149,6 +151,7 @@ async function visit(cache: StorefrontCache, target: string, options: VisitOptio
     target,
     headers,
     remoteAddress: '192.0.2.7',
+    isPurged: options.isPurged === true,
     forwardedFor: null,
     body: options.body === undefined ? null : Readable.from([Buffer.from(options.body)]),
     signal,

@@ -1,9 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { parse } from 'zod/mini'
 import { loadConfig, type ConfigFlags } from '../../src/config/load.ts'
 import { configTemplate } from '../../src/config/template.ts'
+import { findDaemon, withDaemonsFlags } from '../../src/config/running-daemon.ts'
+import { DaemonFile } from '../../src/daemon/daemon-file.ts'
 import { withPreset } from '../../src/config/presets.ts'
 import { configSchema } from '../../src/config/schema.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -63,6 +65,27 @@ it('the kind of shop comes from the file, a variable or a flag', async () => {
     await load(configTemplate({ url: 'https://shop.example', origin: 'http://10.0.0.1' }, { shop: 'shopware' })),
   ])
     expect(loaded.config.cache.browser).toBe('no-store')
+})
+
+it('a default of a kind of shop has the source of shop', async () => {
+  const { sourceOf } = await load('server: { port: 1 }\nshop: shopware\ncache: { browser: pass }')
+  const shop = { kind: 'file', file: 'pagecache.yaml', line: 2 }
+  for (const path of [['cache', 'grace'], ['cache', 'variants', 'cookies'], ['shop']])
+    expect(sourceOf(path)).toEqual(shop)
+  expect(sourceOf(['cache', 'browser'])).toEqual({ ...shop, line: 3 })
+  expect(sourceOf(['cache', 'variants', 'headers'])).toEqual({ kind: 'default' })
+})
+
+it('a command adopts the kind of shop of a running daemon', async () => {
+  const values = [{ path: ['shop'] as const, value: 'shopware', flag: 'shop' }]
+  const loaded = await load(null, { flags: { values } })
+  const file = new DaemonFile(loaded, { url: 'http://127.0.0.1:1', port: 1 }, (error) => {
+    throw error
+  })
+  onTestFinished(() => file.close())
+  const { config, sourceOf } = withDaemonsFlags(await load(null), findDaemon(loaded.places.dataDir)!)
+  expect(config.cache).toEqual(cacheOf({ shop: 'shopware' }))
+  expect(sourceOf(['cache', 'variants', 'cookies'])).toEqual({ kind: 'daemon' })
 })
 
 it.each([

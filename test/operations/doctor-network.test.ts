@@ -19,6 +19,14 @@ describe('a sales channel', () => {
     expect(success).toBe(true)
   })
 
+  it('gets a warning if it is Shopware and the settings are those of a plain shop', async () => {
+    const port = await shop((_, response) => response.writeHead(200, { 'sw-language-id': 'a' }).end())
+    const name = 'shop of http://shop.example/de'
+    const settings = { server, salesChannels: [channel(port)] }
+    expect((await examine(settings)).checks[name]).toMatchObject({ status: 'warned', remedy: 'Set shop: shopware.' })
+    expect((await examine({ ...settings, shop: 'shopware' })).checks[name]).toBeUndefined()
+  })
+
   it('finds the sitemaps listed in robots.txt', async () => {
     const asked: string[] = []
     const port = await shop((request, response) => {

@@ -14,7 +14,10 @@ describe('over the API', () => {
   beforeEach(async () => {
     daemon = await startDaemon({
       args: ['--no-workers'],
-      config: (url) => ({ salesChannels: channels(url), cache: { types: [{ type: 'listings', path: '/l/*' }] } }),
+      config: (url) => ({
+        salesChannels: channels(url),
+        cache: { types: [{ type: 'listings', path: '/l/*' }], emptyPaths: ['/empty'] },
+      }),
     })
     const { clientId, clientSecret } = JSON.parse(
       (await daemon.run('client:create', 'test', '--scope', 'write', '--json')).stdout,
@@ -57,6 +60,7 @@ describe('over the API', () => {
       message: null,
     })
     expect(await api('/warmup/start', { types: ['unkown'] })).toMatchObject({ status: 400 })
+    expect((await api('/warmup/start', { urls: ['/empty', '/other'] })).value).toMatchObject({ totalUrls: 1 })
   })
 
   it('named URLs are validated like those of a purge, and skipped ones are counted', async () => {

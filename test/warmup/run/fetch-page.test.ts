@@ -34,6 +34,8 @@ beforeEach(async () => {
     defaultTtl: 0,
     types: [],
     variants: { cookies: ['sw-currency'], headers: [] },
+    emptyPaths: ['/empty'],
+    assets: ['/media'],
     bypass: { cookies: ['logged-in'], paths: ['/checkout'] },
     ignoreQuery: [],
     timeouts: { connect: 2000, headers: 5000, idle: 5000, total: 10_000 },
@@ -63,6 +65,16 @@ it('a page is stored by its first fetch, fresh at the next, and fetched again wi
   expect(origin.hits('/a')).toBe(1)
   expect(await fetch('/a', { force: true })).toMatchObject({ kind: 'stored' })
   expect(origin.hits('/a')).toBe(2)
+})
+
+it('an empty path is not fetched, and an asset is fetched once for all variants', async () => {
+  origin.on('/empty', page())
+  origin.on('/media/a', page())
+  expect(await fetch('/empty')).toMatchObject({ kind: 'not-stored', reason: expect.stringContaining('emptyPaths') })
+  expect(origin.hits('/empty')).toBe(0)
+  expect(await fetch('/media/a', { headers: { cookie: 'sw-currency=EUR' } })).toMatchObject({ kind: 'stored' })
+  expect(await fetch('/media/a', { headers: { cookie: 'sw-currency=USD' } })).toEqual({ kind: 'fresh' })
+  expect(origin.last('/media/a').headers['cookie']).toBeUndefined()
 })
 
 it('requests carry the public Host and no cookies', async () => {
