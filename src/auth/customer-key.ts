@@ -1,10 +1,10 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto'
-import { constants, open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { toConfigError } from '../config/faults.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { CustomerTokenSettings } from '../config/schema.ts'
 import type { PagecacheError } from '../errors.ts'
+import { readBoundedFile } from '../lib/read-bounded-file.ts'
 
 /** The key that verifies customer tokens, with its only algorithm. */
 export interface CustomerKey {
@@ -31,13 +31,14 @@ export async function withCustomerKey(loaded: LoadedConfig): Promise<LoadedConfi
   const { customerToken } = loaded.config.stages
   const file = customerToken.secretFile ?? customerToken.publicKeyFile
   if (file === null) return loaded
-  const customerKey = await readKeyFile(resolve(loaded.places.projectDir, file)).catch((error: unknown) => {
+  const path = resolve(loaded.places.projectDir, file)
+  const content = await readBoundedFile(path, maxFileSize).catch((error: unknown) => {
     throw keyError(loaded, {
       problem: `cannot be read: ${(error as Error).message}`,
       remedy: 'Name a file that the daemon can read, or set stages.customerToken.cookie and .header to null.',
     })
   })
-  const extended = { ...loaded, customerKey }
+  const extended = { ...loaded, customerKey: content.toString('utf8') }
   toCustomerKey(extended)
   return extended
 }
@@ -111,19 +112,6 @@ function algorithmsOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }
   if (type === 'rsa') return (details?.modulusLength ?? 0) < minModulusSize ? [] : rsaAlgorithms
   const algorithm = type === 'ec' ? curveAlgorithms[details?.namedCurve ?? ''] : undefined
   return algorithm === undefined ? [] : [algorithm]
-}
-
-/** Reads a regular file only: a device would never end, and opening a pipe without a writer would block without `O_NONBLOCK`. */
-async function readKeyFile(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    const stat = await file.stat()
-    if (!stat.isFile()) throw new Error('it is not a regular file')
-    if (stat.size > maxFileSize) throw new Error(`it is larger than ${maxFileSize / 1024} KB`)
-    return await file.readFile('utf8')
-  } finally {
-    await file.close()
-  }
 }
 
 /** The error never quotes the content of the file: it is, or was meant to be, a secret. */

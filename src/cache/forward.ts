@@ -36,6 +36,7 @@ const impersonating = new Set([
   'x-arbitrary',
   'proxy',
   'surrogate-capability',
+  'x-pagecache-debug',
   'x-pagecache-tags',
 ])
 

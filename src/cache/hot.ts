@@ -25,6 +25,8 @@ export interface HotRequest extends SelectingFields, Presentation {
   cookie: string | null
   /** Whether a storefront script sends the request, which is part of the key (`isScript`). */
   script: boolean
+  /** Whether a trusted proxy has sent it. */
+  fromProxy: boolean
   /** Null: the hot path serves no pages that vary by further cookies. */
   unkeyedCookies: null
 }
@@ -83,17 +85,18 @@ export class HotPath {
     const keyed = this.#keyedUrl(request)
     if (keyed === null) return null
     if (keyed.isEmpty) return this.#empty(request)
-    const key = this.#key(keyed, request)
+    const selecting = this.#selecting(request)
+    const key = this.#key(keyed, request, selecting)
     if (key === null) return null
     this.#poll()
     const now = this.#now()
-    const entries = this.#memory.get(key) ?? this.#load(key, request, now)
+    const entries = this.#memory.get(key) ?? this.#load(key, request, selecting, now)
     if (entries === null) return null
     let found: MemoryEntry | null = null
     for (const entry of entries) {
       // The regular path finds out whether a stored part covers the range.
       if (entry.page.range !== null && request.range !== null) return null
-      if (!this.#mayServe(entry.page, request)) continue
+      if (!this.#mayServe(entry.page, selecting)) continue
       if (found === null || entry.page.cachedAt > found.page.cachedAt) found = entry
     }
     if (found === null || now >= found.page.staleAt || found.page.noCache) return null
@@ -101,11 +104,11 @@ export class HotPath {
   }
 
   /** Loads the page that a request selects from the disk into memory; null where that takes time, or nothing is fresh. */
-  #load(key: string, request: HotRequest, now: number): readonly MemoryEntry[] | null {
+  #load(key: string, request: HotRequest, selecting: SelectingFields, now: number): readonly MemoryEntry[] | null {
     const fence = this.#store.fence()
     const pages = this.#store.find(key)
     if (request.range !== null && pages.some((page) => page.range !== null)) return null
-    const page = pages.find((each) => this.#mayServe(each, request))
+    const page = pages.find((each) => this.#mayServe(each, selecting))
     if (page === undefined || page.fragments !== undefined) return null
     if (now >= page.staleAt || page.noCache || !this.#memory.takes(page.size)) return null
     const body = this.#store.readBodyNow(page)
@@ -182,7 +185,16 @@ export class HotPath {
     }
   }
 
-  #key(keyed: KeyedUrl, request: HotRequest): string | null {
+  /** The request, with visitors' classes in place of the fields that they replace. */
+  #selecting(request: HotRequest): SelectingFields {
+    const { classes } = this.#options.variants
+    if (classes.fields.length === 0) return request
+    const field = (name: string) => request.field(name)
+    const found = classes.classesOf({ field, cookies: parseCookies(request.cookie), isTrusted: request.fromProxy })
+    return { field: classes.reader(found, field), unkeyedCookies: null }
+  }
+
+  #key(keyed: KeyedUrl, request: HotRequest, selecting: SelectingFields): string | null {
     const { variants } = this.#options
     const cookie = keyed.isAsset ? null : request.cookie
     const identifying = this.#identifies(cookie)
@@ -190,11 +202,11 @@ export class HotPath {
     const cookies = parseCookies(identifying ? cookie : null)
     if (cookieBypass(cookies, { cookies: this.#options.bypassCookies }) !== null || clientStates(cookies).length > 0)
       return null
-    const key = primaryKey(keyed.channel, keyed.url, variants, cookies, (name) => request.field(name))
+    const key = primaryKey(keyed.channel, keyed.url, variants, cookies, (name) => selecting.field(name))
     return key === null ? null : `${key}${searchMark(keyed.search)}`
   }
 
-  #mayServe(page: Page, request: HotRequest): boolean {
+  #mayServe(page: Page, request: SelectingFields): boolean {
     if (page.range !== null) return false
     for (const name in page.vary) {
       // The regular path sorts and compares cookies outside the key.

@@ -2,6 +2,7 @@ import { unconfirmedMark } from '../pages/page-row.ts'
 import type { Channel } from './channel.ts'
 import { digest } from './ledger.ts'
 import type { Target } from './target.ts'
+import { VisitorClassifier, type ClassSettings } from './visitor-classes.ts'
 
 /** The cookies and headers that select a variant, as configured. */
 export interface VariantSettings {
@@ -10,25 +11,30 @@ export interface VariantSettings {
   headers: readonly string[]
   /** Variant cookies that visitors may choose freely: the page depends on the value alone, not on a session. */
   freeCookies?: readonly string[]
+  /** Visitors' classes by name. */
+  map?: Readonly<Record<string, ClassSettings>>
 }
 
 export interface VariantRules {
   /** The alternatives of each variant cookie: the first that a visitor has is part of the key. */
   cookies: readonly (readonly string[])[]
-  /** All of these cookies. */
+  /** All of these cookies, and those that visitors' classes replace. */
   names: ReadonlySet<string>
-  /** In lower case. */
+  /** In lower case, with those of visitors' classes. */
   headers: readonly string[]
   freeCookies: readonly string[]
+  classes: VisitorClassifier
 }
 
-export function toVariantRules({ cookies, headers, freeCookies = [] }: VariantSettings): VariantRules {
+export function toVariantRules({ cookies, headers, freeCookies = [], map }: VariantSettings): VariantRules {
+  const classes = new VisitorClassifier(map)
   const groups = cookies.map((group) => group.split('|').map((name) => name.trim()))
   return {
     cookies: groups,
-    names: new Set(groups.flat()),
-    headers: headers.map((name) => name.toLowerCase()),
+    names: new Set([...groups.flat(), ...classes.cookies]),
+    headers: [...headers.map((name) => name.toLowerCase()), ...classes.fields],
     freeCookies,
+    classes,
   }
 }
 

@@ -117,7 +117,9 @@ function mismatch(asked: RequestTraits, status: number, headers: readonly Header
   if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept'), type))
     return 'the request had an unusual Accept without Vary: Accept, and the response is not HTML'
   if (personalStatuses.has(status)) return `status ${status}, which is about the request`
-  return status >= 400 && isOdd(asked.headers, vary) ? 'an error to a request with unusual fields' : null
+  return status >= 400 && isOdd(asked.headers, [...vary, ...asked.keyedFields])
+    ? 'an error to a request with unusual fields'
+    : null
 }
 
 /** Names what no browser would send in a request; null if there is nothing. `counts`: whether a field is checked. */
@@ -151,18 +153,18 @@ function isForeign(asked: RequestTraits, headers: readonly HeaderPair[]): boolea
 /** A syntactically valid Accept-Language (RFC 9110 §12.5.4). */
 const languages = /^(?:(?:[a-z]{1,8}(?:-[a-z0-9]{1,8})*|\*)(?:;\s?q=[\d.]+)?(?:,\s?|$))+$/i
 
-/** Whether unusual request fields, rather than the page, may have caused an error. */
-function isOdd(headers: readonly HeaderPair[], vary: readonly string[] | '*'): boolean {
+/** Whether unusual request fields outside the key, rather than the page, may have caused an error. */
+function isOdd(headers: readonly HeaderPair[], selecting: readonly string[]): boolean {
   let size = 0
   for (const [name, value] of headers) {
     size += name.length + value.length + 4
-    const extension = /^x-/i.test(name) && !/^x-forwarded-/i.test(name) && !vary.includes(name.toLowerCase())
+    const extension = /^x-/i.test(name) && !/^x-forwarded-/i.test(name) && !selecting.includes(name.toLowerCase())
     const lower = name.toLowerCase()
     const odd =
       lower === 'range' ||
       (lower === 'accept' && !isCommonBrowserValue(lower, value)) ||
       (lower === 'accept-language' && !languages.test(value))
-    if (extension || (odd && !vary.includes(lower)) || value.length > plainField || /[^\x20-\x7e]/.test(value))
+    if (extension || (odd && !selecting.includes(lower)) || value.length > plainField || /[^\x20-\x7e]/.test(value))
       return true
   }
   return size > plainBlock

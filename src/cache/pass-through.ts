@@ -69,7 +69,8 @@ export class PassThrough {
    * Passes a request through without streams. The sink gets the head that a visitor may see. Null where the request is
    * not for the shop, or may be answered from the cache.
    */
-  begin(visit: PassedVisit, sink: PassSink, classifying: ClassifyOptions): Exchange | null {
+  begin(sent: PassedVisit, sink: PassSink, classifying: ClassifyOptions): Exchange | null {
+    const visit = classifying.variants.classes.classified(sent)
     const route = routeOf(visit, classifying)
     if (route.kind !== 'pass' || isLoop(visit.headers)) return null
     const request = { ...toRequest(visit, route), body: isBodiless(visit) ? null : visit.body }

@@ -79,8 +79,9 @@ export class StorefrontCache {
     this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
   }
 
-  /** Answers a visitor's request. Errors of the shop become a response, never an exception. */
-  async answer(visit: Visit, classifying = this.classifying): Promise<Answer> {
+  /** Answers a visitor's request. Errors of the shop become a response, made by `refuse`, never an exception. */
+  async answer(sent: Visit, refuse: Refuse = plainAnswer, classifying = this.classifying): Promise<Answer> {
+    const visit = classifying.variants.classes.classified(sent)
     const classified = classify(visit, classifying)
     if (classified.kind === 'unknown-site') return plainAnswer(421, noChannel(visit))
     // The front answers the daemon's own endpoints before it calls this.
@@ -90,9 +91,9 @@ export class StorefrontCache {
     return answeringOriginErrors(async () => {
       if (classified.kind === 'pass') return this.#passThrough.pass(visit, classified)
       const { lookup } = classified
-      const answer = await this.#ask(lookup)
+      const answer = await this.#ask(lookup, refuse)
       return lookup.isHidden && visit.isPurged !== true ? { ...answer, headers: hidden(answer.headers) } : answer
-    })
+    }, refuse)
   }
 
   /** Passes a request through to the shop without streams. Null for other requests, which `answer` answers. */
@@ -115,10 +116,10 @@ export class StorefrontCache {
     )
   }
 
-  async #ask(lookup: Lookup): Promise<Answer> {
+  async #ask(lookup: Lookup, refuse: Refuse): Promise<Answer> {
     for (let waits = 0; ; waits++) {
       if (lookup.search !== null && !this.#fetches.isCurrent(lookup))
-        return this.answer(lookup.visit, { ...this.classifying, search: null })
+        return this.answer(lookup.visit, refuse, { ...this.classifying, search: null })
       const fence = this.#options.store.fence()
       let held = lookup.mayReuse ? this.find(lookup) : null
       if (held !== null && held.page.states.some((state) => lookup.states.includes(state))) {
@@ -203,7 +204,7 @@ export class StorefrontCache {
       }
       if (fetched.notStored === otherSearch) {
         if (fetched.kind === 'stream') discard(fetched.body)
-        return await this.#ask(lookup)
+        return await this.#ask(lookup, refuse)
       }
       const cacheStatus: CacheStatus = {
         kind: 'forward',
@@ -298,8 +299,4 @@ export class StorefrontCache {
   probe(lookup: Lookup): Promise<Probed> {
     return probe(lookup, this.#options)
   }
-}
-
-function streamed({ status, headers, body, tags }: Fetched & { kind: 'stream' }, cacheStatus: CacheStatus): Answer {
-  return { status, headers: [...headers, ['Cache-Status', formatCacheStatus(cacheStatus)]], body, tags }
 }

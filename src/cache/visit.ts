@@ -2,6 +2,9 @@ import type { Readable } from 'node:stream'
 import type { MemoryEntry } from '../pages/memory-tier.ts'
 import type { HeaderPair, PageType } from '../pages/page.ts'
 
+/** A visitor's classes by the request header in which the shop gets them. */
+export type VisitorClasses = ReadonlyMap<string, string>
+
 /** The head of a visitor's request, validated by the front. */
 export interface VisitHead {
   method: string
@@ -17,6 +20,10 @@ export interface VisitHead {
   isPurged?: boolean
   /** Addresses added by trusted proxies, oldest first. */
   forwardedFor: string | null
+  /** Whether a trusted proxy has sent it. */
+  isTrusted?: boolean
+  /** Set once `headers` has them (`VisitorClassifier`). */
+  classes?: VisitorClasses
 }
 
 export interface Visit extends VisitHead {

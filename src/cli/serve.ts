@@ -3,6 +3,7 @@ import type { OutputFlags } from '@oclif/core/interfaces'
 import { App } from '../app.ts'
 import type { Config } from '../config/schema.ts'
 import { readChannelUrls } from '../config/channel-urls.ts'
+import { withErrorPage } from '../config/error-page.ts'
 import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.ts'
 import type { Log } from '../daemon/log.ts'
 import type { Parent } from '../daemon/parent.ts'
@@ -81,7 +82,7 @@ export class DaemonRunner {
     this.#parent = await meetParent()
     if (this.#parent !== null) return this.#parent.takeConfig()
     const named = origin === undefined ? null : readChannelUrls({ origin, url })
-    const loaded = await withKeyFiles(await loadConfig(configFlags))
+    const loaded = await withFiles(await loadConfig(configFlags))
     if (named === null) return loaded
     const listening = await withPort(loaded)
     const { host, port } = listening.config.server
@@ -158,11 +159,11 @@ async function reloadConfig(flags: ConfigFlags, previousFile: string | null): Pr
   // An editor may be replacing the file; the defaults have no sales channels.
   if (previousFile !== null && loaded.file === null)
     throw new PagecacheError('CONFIG_INVALID', `The configuration file ${previousFile} no longer exists.`)
-  return withKeyFiles(loaded)
+  return withFiles(loaded)
 }
 
-/** Reads the key files that the configuration names, so that a bad one is reported now and child processes need not read it. */
-async function withKeyFiles(loaded: LoadedConfig): Promise<LoadedConfig> {
+/** Reads the files that the configuration names, so that a bad one is reported now and child processes need not read it. */
+async function withFiles(loaded: LoadedConfig): Promise<LoadedConfig> {
   const { withCustomerKey } = await import('../auth/customer-key.ts')
-  return withCustomerKey(loaded)
+  return withErrorPage(await withCustomerKey(loaded))
 }

@@ -1,6 +1,7 @@
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import { config as configureZod, parse, safeParse } from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
+import { findConflicts } from './conflicts.ts'
 import { processVariables, type Variables } from './environment.ts'
 import { findDuplicates, toConfigError, toFaults, type Fault } from './faults.ts'
 import { readConfigFile, type ConfigFile } from './file.ts'
@@ -45,6 +46,8 @@ export interface LoadedConfig {
   sourceOf(path: KeyPath): Source
   /** Content of the key file of `stages.customerToken`, once it was read. */
   customerKey?: string
+  /** Content of `errorPage`, once it was read. */
+  errorPage?: string
 }
 
 /** Environment to load from; tests pass their own. */
@@ -158,6 +161,7 @@ function validate(layers: Layers, file: ConfigFile | null): Config {
     ...(file?.faults ?? []),
     ...(parsed.success ? [] : toFaults(parsed.error, layers.values, layers.sourceOf)),
     ...findDuplicates(layers.values, layers.sourceOf),
+    ...(parsed.success ? findConflicts(parsed.data, layers.sourceOf) : []),
   ]
   if (parsed.success && faults.length === 0) return parsed.data
   throw toConfigError(faults)

@@ -3,13 +3,24 @@ import type { LoadedConfig } from './load.ts'
 import { writeKeyPath, type Source } from './raw.ts'
 
 /** A loaded configuration in a form that can be sent to another process as JSON. */
-export interface PlainConfig extends Pick<LoadedConfig, 'environment' | 'places' | 'file' | 'config' | 'customerKey'> {
+export interface PlainConfig extends Pick<
+  LoadedConfig,
+  'environment' | 'places' | 'file' | 'config' | 'customerKey' | 'errorPage'
+> {
   /** Sources of all values that are not defaults, by key path. */
   sources: Record<string, Source>
 }
 
 /** Converts a configuration for `fromPlain`. The result contains secrets. */
-export function toPlain({ environment, places, file, config, customerKey, sourceOf }: LoadedConfig): PlainConfig {
+export function toPlain({
+  environment,
+  places,
+  file,
+  config,
+  customerKey,
+  errorPage,
+  sourceOf,
+}: LoadedConfig): PlainConfig {
   const sources = leaves(config)
     .map(({ path }): [string, Source] => [writeKeyPath(path), sourceOf(path)])
     .filter(([, source]) => source.kind !== 'default')
@@ -19,6 +30,7 @@ export function toPlain({ environment, places, file, config, customerKey, source
     file,
     config,
     ...(customerKey !== undefined && { customerKey }),
+    ...(errorPage !== undefined && { errorPage }),
     sources: Object.fromEntries(sources),
   }
 }

@@ -46,6 +46,28 @@ const typeRule = z
     }),
   )
 
+const className = value.text('a class of at most 32 letters, digits, dashes and underscores', /^[\w-]{1,32}$/)
+
+/** Assigns visitors to named classes by the value of a cookie or header. */
+const classMap = z
+  .strictObject({
+    header: z.optional(value.headerName()),
+    cookie: z.optional(value.cookieName()),
+    fromProxy: withDefault(value.flag(), false),
+    classes: z.record(
+      className,
+      z.array(value.text('a pattern of at most 200 characters', /^[^\u0000-\u001f]{1,200}$/)),
+    ),
+    default: className,
+  })
+  .check(
+    z.refine(({ header, cookie }) => (header === undefined) !== (cookie === undefined), {
+      error: 'a map with exactly one of header and cookie',
+    }),
+    z.refine(({ cookie, fromProxy }) => cookie === undefined || !fromProxy, { error: 'fromProxy with a header only' }),
+    z.refine(({ classes }) => Object.values(classes).flat().length <= 200, { error: 'at most 200 patterns in a map' }),
+  )
+
 /** Cookies and headers of an additional warmup pass, which are part of the cache key. */
 const warmupVariant = z.strictObject({
   cookies: z.prefault(z.record(value.cookieName(), value.text('the value of a cookie', /^[^\s;,"\\]*$/)), {}),
@@ -117,6 +139,7 @@ export const configSchema = z.strictObject({
     port: withDefault(value.wholeNumber(0, 65_535), 8080),
     socket: withDefault(value.socketPathOrNull(), null),
     names: list(value.hostName()),
+    proxyProtocol: withDefault(value.flag(), false),
     processes: withDefault(value.wholeNumber(1, 64), 1),
     stopDelay: withDefault(value.duration(), '0s'),
     stopGrace: withDefault(value.duration(), '10s'),
@@ -150,6 +173,10 @@ export const configSchema = z.strictObject({
       cookies: list(value.cookieNames()),
       headers: list(value.headerName()),
       freeCookies: list(value.cookieName()),
+      map: z.prefault(
+        z.record(value.text('a name of at most 32 letters, digits and dashes', /^[a-z0-9-]{1,32}$/i), classMap),
+        {},
+      ),
     }),
     bypass: section({
       cookies: list(value.cookieName()),
@@ -191,6 +218,7 @@ export const configSchema = z.strictObject({
     tokenLifetime: withDefault(value.duration(1000), '10m'),
   }),
   profiles: z.prefault(z.record(value.text('a name of letters, digits, dots, dashes', /^[\w.-]{1,64}$/), profile), {}),
+  errorPage: withDefault(value.textOrNull('the path of an HTML file', /^[^\u0000-\u001f]{1,1000}$/), null),
   stages: section({
     customerHeader: withDefault(value.headerNameOrNull(), null),
     customerToken: z.prefault(customerToken, {}),

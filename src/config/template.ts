@@ -27,6 +27,8 @@ server:
   # socket: null
   # Additional host names for the API, /metrics and /admin.
   # names: []
+  # true: each connection must begin with a PROXY protocol header from an address in trustedProxies.
+  # proxyProtocol: false
   # Processes that serve requests; with more than one, another process works on the queue.
   # processes: 1
   # On shutdown: time to report "not ready" first, then time for requests in progress.
@@ -87,8 +89,10 @@ cache:
   # Path prefixes below which cookies are neither part of the key nor sent to the shop.
   # assets: ${initial('assets', '[]')}
   # Cookies and headers that select a variant of a page; "a | b": the first of the two that a visitor has.
+  # map: named classes of visitors in place of a cookie or header with many values, such as
+  # { device: { header: user-agent, classes: { mobile: ["*Mobile*", "*Android*"] }, default: desktop } }
   # freeCookies: variant cookies that are independent of the session, so that the shop need not have set them.
-  # variants: { cookies: ${initial('variants.cookies', '[]')}, headers: [], freeCookies: [] }
+  # variants: { cookies: ${initial('variants.cookies', '[]')}, headers: [], freeCookies: [], map: {} }
   # Requests that always bypass the cache.
   # bypass: { cookies: [], paths: [/checkout, /account, /admin, /api] }
   # auto: pages are assembled from fragments (ESI) where the shop asks for it. Fragments must be below one of the paths.
@@ -137,6 +141,9 @@ auth:
 # Daemons for the --profile flag: pagecache cache:stats --profile staging
 # profiles:
 #   staging: { server: "https://staging.example:8080", clientId: 0190c0de-0000-7000-8000-000000000002, clientSecretFile: /etc/pagecache/staging.secret }
+
+# HTML file for visitors while the shop is down (502, 503, 504), with {{status}} and {{requestId}}; null: a built-in page.
+# errorPage: null
 
 stages:
   # Response header with the logged-in customer's id.

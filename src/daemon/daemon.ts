@@ -5,6 +5,7 @@ import type { SharedCounts } from '../lib/shared-counts.ts'
 import { createStageCounts } from '../stages/counts.ts'
 import { createFront, type Front } from '../http/front/front.ts'
 import type { FrontOptions } from '../http/front/front-options.ts'
+import { Rejections } from '../http/front/proxied.ts'
 import { ActiveRequests } from './active-requests.ts'
 import type { ConnectionReceiver } from './connection-receiver.ts'
 import { freePort, listenAt, stopListening, type ListenAddress } from './listen.ts'
@@ -20,6 +21,8 @@ export interface DaemonOptions {
   port: number
   /** The socket to listen on instead; null: `host` and `port`. */
   address: Exclude<ListenAddress, { kind: 'tcp' }> | null
+  /** Whether each connection begins with a PROXY header. */
+  proxyProtocol: boolean
   log: Log
   /** Collects the metrics of all processes of the daemon; null in a single process. */
   gather: (() => Promise<MetricValues[]>) | null
@@ -54,8 +57,7 @@ export interface Daemon {
 export async function startDaemon(app: App, options: DaemonOptions): Promise<Daemon> {
   const { host, log, receiver } = options
   let ready = false
-  const traffic = new Traffic()
-  const counts = createStageCounts()
+  const [traffic, counts, rejections] = [new Traffic(), createStageCounts(), new Rejections(log.warn)]
   // The public URL of a single channel contains the port, so the port must be known before the daemon listens.
   const port = options.port === 0 && options.address === null ? await freePort(host) : options.port
   const address: ListenAddress = options.address ?? { kind: 'tcp', host, port }
@@ -67,6 +69,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
       memory: () => ({ bytes: site.memory.bytes, pages: site.memory.count }),
       unsafe: () => site.front.cache.unsafe,
       load: () => site.front.cache.origin,
+      rejections,
     }),
   )
   const siteOptions = toSiteOptions(options, { address, port, counts, metrics, isReady: () => ready })
@@ -79,7 +82,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     begin: () => active.begin(),
     onError: log.error,
   }
-  const front = createFront(frontOptions)
+  const front = createFront(frontOptions, options.proxyProtocol ? rejections : null)
   await (receiver === null ? listenAt(front.server, address) : receiver.open(front.server))
   const recorder = recordTraffic(traffic, () => site.app, log)
   ready = true

@@ -12,6 +12,7 @@ export interface Task {
   host: string
   port: number
   address: Exclude<ListenAddress, { kind: 'tcp' }> | null
+  proxyProtocol: boolean
   logging: Config['log']
 }
 

@@ -12,13 +12,14 @@ interface ChildOptions extends Pick<ProcessOptions, 'log'> {
 export async function serveAsChild(app: App, parent: Parent, options: ChildOptions): Promise<void> {
   const { log } = options
   try {
-    const { serves, works, host, port, address } = parent.task
+    const { serves, works, host, port, address, proxyProtocol } = parent.task
     const running = await ServeProcess.start(app, {
       serves,
       works,
       host,
       port,
       address,
+      proxyProtocol,
       log,
       gather: () => parent.gather(),
       receiver: parent.receiver,

@@ -73,12 +73,13 @@ async function serveAlone(
   hangup: Hangup,
   address: ProcessOptions['address'],
 ): Promise<{ url: string }> {
-  const { host, port } = app.config.server
+  const { host, port, proxyProtocol } = app.config.server
   const running = await ServeProcess.start(app, {
     ...options,
     host,
     port,
     address,
+    proxyProtocol,
     log,
     gather: null,
     receiver: null,
@@ -112,7 +113,13 @@ async function serveMany(
     stop: options.stop,
     loaded: app.loaded,
     address: listening,
-    task: { host: server.host, port: server.port, address, logging: app.config.log },
+    task: {
+      host: server.host,
+      port: server.port,
+      address,
+      proxyProtocol: server.proxyProtocol,
+      logging: app.config.log,
+    },
     reload: () => options.reload(),
     onReady: (port) => {
       if (listening.kind === 'tcp') listening = { ...listening, port }

@@ -9,9 +9,11 @@ import { isIn, networks } from '../lib/networks.ts'
 import { knownHosts } from '../cache/own-hosts.ts'
 import { createApi } from '../http/api/app.ts'
 import type { ApiOptions } from '../http/api/options.ts'
+import { createErrorPage } from '../http/front/error-page.ts'
 import { PurgeMethods, type PurgeMethodsOptions } from '../http/purge/methods.ts'
 import type { PurgeOrder } from '../http/purge/order.ts'
 import { stageEndpoints } from '../http/stages/endpoints.ts'
+import { debuggingOf } from './debugging.ts'
 
 /** The parts that a reload does not change. */
 export interface SiteOptions extends Pick<ApiOptions, 'isReady' | 'metrics' | 'onError' | 'onPerformed'> {
@@ -31,13 +33,14 @@ export interface SiteOptions extends Pick<ApiOptions, 'isReady' | 'metrics' | 'o
 export interface Site {
   app: App
   memory: MemoryTier
-  front: Pick<FrontOptions, 'cache' | 'purges' | 'answerOwn' | 'stages' | 'isTrusted'>
+  front: Pick<FrontOptions, 'cache' | 'purges' | 'answerOwn' | 'stages' | 'isTrusted' | 'errorPage' | 'debugging'>
 }
 
 /** Builds a site. Serves pages even where the signing key or the records cannot be opened; the errors are logged. */
 export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const { config } = app
   const { host, onError } = options
+  const errorPage = createErrorPage(app.loaded.errorPage ?? null)
   app.useThreads(onError)
   const { cache, memory } = await app.storefrontCache({ host, port: options.port, processes: config.server.processes })
   const isTrusted = trustOf(app, options)
@@ -56,12 +59,13 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
     onError,
   })
   const authority = () => app.authority(options.failures)
+  const shopJudge = () => app.shopAuthority(known, options.failures)
   const answerOwn = createApi({
     ...options,
     app,
     isTrusted,
     authority,
-    shopJudge: () => app.shopAuthority(known, options.failures),
+    shopJudge,
     shop: known.all[0] ?? null,
     isKnownHost: knownHosts([host, ...known.all.map((channel) => channel.host), ...config.server.names]),
     stages,
@@ -72,7 +76,8 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const purges = purgeMethods(app, { ...cache.classifying, isTrusted }, onError)
   // Completes the purges that a killed process had begun, before the first visitor arrives.
   await app.purges().catch((error: unknown) => onError('Could not open the purge log, so purges are refused', error))
-  return { app, memory, front: { cache, purges, answerOwn, stages, isTrusted } }
+  const debugging = debuggingOf(app, cache, config.auth.mode === 'shop' ? shopJudge : authority)
+  return { app, memory, front: { cache, purges, answerOwn, stages, isTrusted, errorPage, debugging } }
 }
 
 function trustOf({ config }: App, { trustsNameless }: SiteOptions): FrontOptions['isTrusted'] {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import * as z from 'zod/mini'
 import { describeConfig } from '../config/describe.ts'
+import { withErrorPage } from '../config/error-page.ts'
 import { loadConfig } from '../config/load.ts'
 import { compareWithDaemon, findDaemon, withDaemonsFlags, type RunningDaemon } from '../config/running-daemon.ts'
 import { PagecacheError } from '../errors.ts'
@@ -49,11 +50,8 @@ export const validateConfig = defineOperation({
   /** @throws CONFIG_INVALID listing every error */
   async run({ app }, { file }) {
     const { environment, places } = app.loaded
-    const { config, places: found } = await loadConfig({
-      env: environment,
-      projectDir: places.projectDir,
-      config: file,
-    })
+    const loaded = await loadConfig({ env: environment, projectDir: places.projectDir, config: file })
+    const { config, places: found } = await withErrorPage(loaded)
     const channels = config.salesChannels.map(({ id, name, url }) => ({ id, name, url }))
     return { ...succeeded, file: found.configFile, channels }
   },

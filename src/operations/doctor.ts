@@ -3,6 +3,7 @@ import { described } from './fields.ts'
 import type { Check } from './doctor/finding.ts'
 import { checkChannelPorts } from './doctor/channel-port-check.ts'
 import { checkCustomerToken } from './doctor/customer-token-check.ts'
+import { checkErrorPage } from './doctor/error-page-check.ts'
 import { checkChannels, checkPort } from './doctor/network-checks.ts'
 import {
   checkConfiguration,
@@ -35,6 +36,7 @@ const checks: readonly Check[] = [
   checkPort,
   checkTlsTerminator,
   checkCustomerToken,
+  checkErrorPage,
   checkChannelPorts,
   checkChannels,
   checkReverseProxies,

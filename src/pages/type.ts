@@ -30,10 +30,16 @@ export const defaultTypeRules: readonly TypeRule[] = [
 
 type Matcher = (page: { headers: readonly HeaderPair[]; tags: readonly string[]; target: string }) => boolean
 
+/** Compiles rules into a function from a response to the first rule that matches; null where none does. */
+export function ruleFinder(rules: readonly TypeRule[]): (page: Parameters<Matcher>[0]) => TypeRule | null {
+  const compiled = rules.map((rule) => ({ rule, matches: matcher(rule) }))
+  return (page) => compiled.find(({ matches }) => matches(page))?.rule ?? null
+}
+
 /** Compiles rules into a function from a response to its type. The first match wins; the default is `cms`. */
 export function typeResolver(rules: readonly TypeRule[]): (page: Parameters<Matcher>[0]) => PageType {
-  const compiled = rules.map((rule) => ({ type: rule.type, matches: matcher(rule) }))
-  return (page) => compiled.find((rule) => rule.matches(page))?.type ?? 'cms'
+  const find = ruleFinder(rules)
+  return (page) => find(page)?.type ?? 'cms'
 }
 
 /**

@@ -28,6 +28,8 @@ export interface VisitOptions {
   fields?: Fields
   body?: string
   signal?: AbortSignal
+  /** Whether a trusted proxy sends it. */
+  trusted?: boolean
   /** Skips the hot path. */
   long?: boolean
   /** Visits as a cache that gets our purges, which skips the hot path too. */
@@ -136,7 +138,7 @@ async function visit(cache: StorefrontCache, target: string, options: VisitOptio
   const request = `${method} ${target} HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
   const plain =
     options.body === undefined && options.long !== true && options.isPurged !== true
-      ? parseHitRequest(Buffer.from(request, 'latin1'), false, 200)
+      ? parseHitRequest(Buffer.from(request, 'latin1'), options.trusted ?? false, 200)
       : null
   const view = plain === null ? null : cache.hot.find(plain)
   if (view !== null) {
@@ -153,6 +155,7 @@ async function visit(cache: StorefrontCache, target: string, options: VisitOptio
     remoteAddress: '192.0.2.7',
     isPurged: options.isPurged === true,
     forwardedFor: null,
+    isTrusted: options.trusted ?? false,
     body: options.body === undefined ? null : Readable.from([Buffer.from(options.body)]),
     signal,
     onInterim: (status, fields) => interim.push({ status, headers: fields }),

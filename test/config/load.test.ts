@@ -182,6 +182,38 @@ describe('faults', () => {
   })
 
   it.each([
+    ['{ device: { classes: {}, default: a } }', 'cache.variants.map.device'],
+    ['{ device: { header: a, cookie: b, classes: {}, default: a } }', 'cache.variants.map.device'],
+    ['{ device: { cookie: b, fromProxy: true, classes: {}, default: a } }', 'cache.variants.map.device'],
+    ['{ device: { header: a, classes: { "a b": [] }, default: a } }', 'cache.variants.map.device.classes'],
+    ['{ device: { header: a, classes: { a: [""] }, default: a } }', 'cache.variants.map.device.classes.a[0]'],
+    ['{ device: { header: a, classes: { a: [x] } } }', 'cache.variants.map.device'],
+    ['{ "a b": { header: a, classes: {}, default: a } }', 'cache.variants.map'],
+    [
+      `{ d: { header: a, classes: { a: [${Array.from({ length: 201 }, () => 'x').join()}] }, default: b } }`,
+      'cache.variants.map.d',
+    ],
+  ])('classes of visitors: %s', async (map, key) => {
+    expect(await fault(`cache: { variants: { map: ${map} } }`)).toContain(key)
+  })
+
+  it('classes of visitors with too many combinations', async () => {
+    const classes = Array.from({ length: 8 }, (_, number) => `c${number}: [x]`).join()
+    const one = (name: string) => `${name}: { header: ${name}, classes: { ${classes} }, default: other }`
+    expect(await fault(`cache: { variants: { map: { ${one('a')}, ${one('b')} } } }`)).toContain(
+      'cache.variants.map (pagecache.yaml:1): its classes have 81 combinations, more than cache.maxVariants (64)',
+    )
+    await load(`cache: { variants: { map: { ${one('a')} } } }`)
+  })
+
+  it('a PROXY header that no peer may send', async () => {
+    const fatal = 'server: { proxyProtocol: true }\n'
+    expect(await fault(fatal)).toContain('server.proxyProtocol (pagecache.yaml:1): every connection would be closed')
+    await load(`${fatal}trustedProxies: [10.0.0.1]\n`)
+    await load('server: { proxyProtocol: true, socket: /run/pagecache.sock }\n')
+  })
+
+  it.each([
     ['trustedProxies: [10.0.0.0/33]', 'trustedProxies[0]'],
     ['purgers: [localhost]', 'purgers[0]'],
     ['cache: { types: [{ type: products, tag: a, path: /b }] }', 'cache.types[0]'],

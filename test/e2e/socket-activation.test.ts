@@ -11,6 +11,7 @@ import { startOrigin } from '../helpers/origin.ts'
 import { childrenOf, isGone } from '../helpers/processes.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { page } from '../http/api/shop.ts'
+import { speak } from '../http/front/wire.ts'
 import { until } from '../helpers/until.ts'
 
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
@@ -31,7 +32,7 @@ interface Activated {
 async function activate(
   script: string,
   server: Record<string, unknown> = {},
-  ready = (logs: string) => logs.includes('pagecache listens on'),
+  settings: Record<string, unknown> = {},
 ): Promise<Activated> {
   const origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
   onTestFinished(() => origin.stop())
@@ -40,14 +41,17 @@ async function activate(
   const listener = createServer().listen(0, '127.0.0.1')
   await once(listener, 'listening')
   const url = `http://127.0.0.1:${(listener.address() as { port: number }).port}`
-  await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server, salesChannels: [{ id, url, origin: origin.url }] }))
+  await writeFile(
+    join(cwd, 'pagecache.yaml'),
+    stringify({ server, ...settings, salesChannels: [{ id, url, origin: origin.url }] }),
+  )
   await start()
   const { fd } = (listener as unknown as { _handle: { fd: number } })._handle
   try {
     const child = await startChild(['sh', '-c', script, 'sh', process.execPath, program, 'serve', '--no-workers'], {
       cwd,
       env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd },
-      ready,
+      ready: (logs) => logs.includes('pagecache listens on'),
       handOver: fd,
     })
     onTestFinished(async () => void (await child.stop()))
@@ -81,6 +85,24 @@ describe('a socket passed by systemd', () => {
     const visitors = Promise.all(['/a', '/b', '/c'].map((path) => exchange(`${url}${path}`)))
     await start()
     expect((await visitors).map(({ status }) => status)).toEqual([200, 200, 200])
+  })
+
+  it('serves connections that begin with a PROXY header, and no others', async () => {
+    const { url } = await activate(
+      handOver(1),
+      { processes: 2, proxyProtocol: true },
+      { trustedProxies: ['127.0.0.1'], purgers: ['192.0.2.7'] },
+    )
+    const port = Number(new URL(url).port)
+    const ask = async (header: string, method: string) => {
+      const request = `${method} /a HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\n\r\n`
+      return (await speak(port, [header, request])).answers.map(({ status }) => status)
+    }
+    expect(await ask('PROXY TCP4 192.0.2.7 192.0.2.1 4711 80\r\n', 'GET')).toEqual([200])
+    expect(await ask('PROXY TCP4 192.0.2.7 192.0.2.1 4711 80\r\n', 'PURGE')).toEqual([200])
+    expect(await ask('PROXY TCP4 192.0.2.8 192.0.2.1 4711 80\r\n', 'PURGE')).toEqual([403])
+    expect(await ask('PROXY UNKNOWN\r\n', 'PURGE')).toEqual([403])
+    expect(await ask('', 'GET')).toEqual([])
   })
 
   it('several sockets are an error', async () => {

@@ -1,4 +1,5 @@
-import { request, type IncomingMessage } from 'node:http'
+import { request as overHttp, type IncomingMessage } from 'node:http'
+import { request as overHttps } from 'node:https'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { until } from './until.ts'
 
@@ -13,13 +14,20 @@ export interface ExchangeOptions {
   method?: string
   headers?: Readonly<Record<string, string>>
   body?: string | Buffer
+  /** The address to connect from. */
+  localAddress?: string
 }
 
-/** One request on a connection of its own, with exactly these header fields: `fetch` adds some, forbids `Host` and decompresses. */
+/**
+ * One request on a connection of its own, with exactly these header fields: `fetch` adds some, forbids `Host` and decompresses. Accepts every
+ * certificate.
+ */
 export async function exchange(url: string, options: ExchangeOptions = {}): Promise<Answer> {
   return await new Promise((resolve, reject) => {
-    const { method = 'GET', headers = {} } = options
-    const outgoing = request(url, { method, headers, agent: false }, (incoming) => {
+    const { method = 'GET', headers = {}, localAddress } = options
+    const request = url.startsWith('https:') ? overHttps : overHttp
+    const how = { method, headers, agent: false, localAddress, rejectUnauthorized: false }
+    const outgoing = request(url, how, (incoming) => {
       const chunks: Buffer[] = []
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
       incoming.on('error', reject)

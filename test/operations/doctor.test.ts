@@ -46,6 +46,16 @@ describe('a project', () => {
   })
 })
 
+it('the file of the error page is read', async () => {
+  const config = { server, errorPage: 'sorry.html' }
+  expect((await examine(config)).checks['error page']).toMatchObject({
+    status: 'failed',
+    message: expect.stringMatching(/errorPage .*ENOENT/) as string,
+  })
+  const { checks } = await examine(config, (directory) => writeFile(join(directory, 'sorry.html'), 'Sorry'))
+  expect(checks['error page']).toMatchObject({ status: 'passed', message: 'sorry.html' })
+})
+
 describe('the key of customer tokens', () => {
   const config = { server, stages: { customerToken: { cookie: 'a', secretFile: 'customer.secret' } } }
   const secret = (text: string, mode: number) => (directory: string) =>

@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { cacheStatistics } from '../../src/operations/cache.ts'
+import { createCertificate } from '../helpers/certificate.ts'
 import { installed } from '../helpers/rivals.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { openAt } from './played-daemon.ts'
@@ -13,29 +12,7 @@ const hasOpenssl = installed('openssl')
 
 describe.skipIf(!hasOpenssl)(`a certificate${hasOpenssl ? '' : ' (no openssl on this machine)'}`, () => {
   it('that is not trusted is an error, and no secret is sent', async () => {
-    const directory = await tempDir()
-    const [key, cert] = [join(directory, 'key'), join(directory, 'cert')]
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-        '-subj',
-        '/CN=127.0.0.1',
-        '-keyout',
-        key,
-        '-out',
-        cert,
-      ],
-      { stdio: 'ignore' },
-    )
+    const { key, cert } = createCertificate(await tempDir(), '127.0.0.1')
     let asked = 0
     const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) => {
       asked++

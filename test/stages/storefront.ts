@@ -119,6 +119,7 @@ async function start(stages: Settings, more: Settings): Promise<{ shop: Storefro
     host: '127.0.0.1',
     port,
     address: null,
+    proxyProtocol: false,
     gather: null,
     receiver: null,
     shared: null,

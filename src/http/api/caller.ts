@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Identity, Judge, Scope } from '../../auth/judgement.ts'
 import { errorAnswer, type Answer } from '../answer.ts'
-
-import type { Exchange } from './route.ts'
+import type { Accepted } from '../front/guard.ts'
 
 type IsTrusted = (address: string | undefined) => boolean
 
@@ -60,7 +59,7 @@ export function addressOf(request: IncomingMessage, isTrusted: IsTrusted): strin
 
 /** The client that a bearer token identifies, or the answer that refuses the request. */
 export async function authenticate(
-  { request, accepted }: Pick<Exchange, 'request' | 'accepted'>,
+  { request, accepted }: { request: IncomingMessage; accepted: Pick<Accepted, 'host'> },
   { judge, isTrusted }: CallerOptions,
 ): Promise<Identity | Answer> {
   const token = bearerOf(request)

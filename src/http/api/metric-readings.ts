@@ -17,6 +17,7 @@ export function readings(options: MetricsOptions): Reading[] {
     ...readStages(options),
     ...readUnsafe(options),
     ...readLoad(options),
+    ...readRejections(options),
     ...readStore(options),
     ...readWaiting(options),
     ...readRecords(options),
@@ -133,6 +134,17 @@ function readLoad({ load = () => noLoad }: MetricsOptions): Reading[] {
       name: 'pagecache_origin_rejected_total',
       help: 'Requests of visitors that did not reach a shop, because too many waited',
       read: rising(load, ({ counts }) => counts.rejected),
+    },
+  ]
+}
+
+function readRejections({ rejections }: MetricsOptions): Reading[] {
+  return [
+    {
+      ...own,
+      name: 'pagecache_connections_rejected_total',
+      help: 'Connections closed because they did not begin with a PROXY header of a trusted proxy',
+      read: () => Object.entries(rejections?.counts ?? {}).map(([reason, count]) => [{ reason }, count]),
     },
   ]
 }

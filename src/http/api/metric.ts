@@ -3,6 +3,7 @@ import type { SlotCounts } from '../../cache/origin/slots.ts'
 import type { UnsafeCounts } from '../../cache/unsafe.ts'
 import type { StageCounts } from '../../stages/counts.ts'
 import type { Traffic } from '../../traffic/traffic.ts'
+import type { Rejections } from '../front/proxied.ts'
 
 export interface MetricsOptions {
   /** The current app: a reload replaces it. */
@@ -15,6 +16,8 @@ export interface MetricsOptions {
   unsafe?(): UnsafeCounts
   /** Requests of visitors at the shops; a reload starts new counts. */
   load?(): { readonly counts: SlotCounts }
+  /** Connections closed for lack of a PROXY header. */
+  rejections?: Pick<Rejections, 'counts'>
 }
 
 export type Sample = readonly [labels: Record<string, string>, value: number]

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { H3, H3Event } from 'h3'
 import { isIn, networks } from '../../lib/networks.ts'
 import { textAnswer, type Answer } from '../answer.ts'
+import { isForwarded } from '../forwarded.ts'
 import { authenticate, scopeMissing, type CallerOptions } from './caller.ts'
 import type { ApiOptions } from './options.ts'
 import { addRoutes } from './route.ts'
@@ -26,9 +27,7 @@ async function answerMetrics({ context }: H3Event, options: MetricsOptions): Pro
 
 const loopback = networks(['127.0.0.0/8', '::1'])
 
-/** Fields by which a proxy on this machine says that it forwards the request of another client. */
-const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
-
-function isLocal({ socket, headers }: IncomingMessage): boolean {
-  return isIn(loopback, socket.remoteAddress) && forwarding.every((name) => headers[name] === undefined)
+/** Whether a client on this machine asks, itself and not through a proxy. */
+function isLocal(request: IncomingMessage): boolean {
+  return isIn(loopback, request.socket.remoteAddress) && !isForwarded(request)
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { H3 } from 'h3'
+import { escapeHtml } from '../../lib/escape-html.ts'
 import { textAnswer, type Answer } from '../answer.ts'
 import { addRoutes } from './route.ts'
 
@@ -52,8 +53,8 @@ async function openapiPage(): Promise<Answer> {
     Object.entries(methods).map(([method, operation]) => section(method, path, operation)),
   )
   const html = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escape(info.title)} ${escape(info.version)}: HTTP API</title><style>${style}</style></head>
-<body><h1>${escape(info.title)} ${escape(info.version)}: HTTP API</h1><p>${escape(info.description)}</p><p>For programs: <a href="openapi.json">openapi.json</a></p>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(info.title)} ${escapeHtml(info.version)}: HTTP API</title><style>${style}</style></head>
+<body><h1>${escapeHtml(info.title)} ${escapeHtml(info.version)}: HTTP API</h1><p>${escapeHtml(info.description)}</p><p>For programs: <a href="openapi.json">openapi.json</a></p>
 ${sections.join('\n')}
 </body></html>
 `
@@ -79,9 +80,9 @@ function section(
   ]
   const errors = Object.entries(responses)
     .filter(([status]) => status !== '200')
-    .map(([status, { description }]) => `<tr><td>${escape(status)}</td><td>${escape(description)}</td></tr>`)
+    .map(([status, { description }]) => `<tr><td>${escapeHtml(status)}</td><td>${escapeHtml(description)}</td></tr>`)
   return [
-    `<h2><code>${escape(method.toUpperCase())} ${escape(path)}</code></h2><p>${escape(summary ?? '')}</p>`,
+    `<h2><code>${escapeHtml(method.toUpperCase())} ${escapeHtml(path)}</code></h2><p>${escapeHtml(summary ?? '')}</p>`,
     rows.length === 0 ? '' : `<h3>Fields</h3><table>${rows.join('')}</table>`,
     example('Body', body),
     example('Answer', responses['200']?.content?.['application/json']?.example),
@@ -90,13 +91,9 @@ function section(
 }
 
 function field(name: string, place: string, required: boolean | undefined, schema: unknown): string {
-  return `<tr><td><code>${escape(name)}</code></td><td>${escape(place)}${required ? ', required' : ''}</td><td><code>${escape(JSON.stringify(schema))}</code></td></tr>`
+  return `<tr><td><code>${escapeHtml(name)}</code></td><td>${escapeHtml(place)}${required ? ', required' : ''}</td><td><code>${escapeHtml(JSON.stringify(schema))}</code></td></tr>`
 }
 
 function example(title: string, value: unknown): string {
-  return value === undefined ? '' : `<h3>${title}</h3><pre>${escape(JSON.stringify(value, null, 2))}</pre>`
-}
-
-function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return value === undefined ? '' : `<h3>${title}</h3><pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre>`
 }

@@ -6,6 +6,8 @@ import type { HeaderPair } from '../../pages/page.ts'
 import type { Answer } from '../answer.ts'
 import type { PurgeMethods } from '../purge/methods.ts'
 import type { StageEndpoints } from '../stages/request.ts'
+import type { Debugging } from './debug.ts'
+import type { ErrorPage } from './error-page.ts'
 import type { Accepted } from './guard.ts'
 import type { AccessLog } from './request-record.ts'
 import type { Traffic } from '../../traffic/traffic.ts'
@@ -16,6 +18,8 @@ export interface FrontOptions {
   purges: PurgeMethods
   answerOwn: AnswerOwn
   stages: StageEndpoints
+  errorPage: ErrorPage
+  debugging: Debugging
   isTrusted(address: string | undefined): boolean
   traffic: Traffic
   /** Null: no access log is kept. */

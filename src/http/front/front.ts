@@ -9,6 +9,7 @@ import { examineRequest, handle, ownPathOfRequest, refuseRequest, visitOf, visit
 import { serveHitsFirst } from './hit-connection.ts'
 import { OpenConnections } from './open-connections.ts'
 import { Pipelines } from './pipelines.ts'
+import { expectProxyHeaders, type Rejections } from './proxied.ts'
 import { endGently, refuse } from './refuse.ts'
 import { currentRequest, RequestRecord } from './request-record.ts'
 import { mayTunnel, Tunnels } from './tunnel.ts'
@@ -38,8 +39,10 @@ const shutdownQuiet = 500
 /**
  * Creates the server in front of the shop: hits are answered from the socket, everything else goes through Node's HTTP server and the
  * cache. Each request reads `options` anew, because a reload replaces their values.
+ *
+ * @param rejections counts connections without a PROXY header; null: connections have none
  */
-export function createFront(options: FrontOptions): Front {
+export function createFront(options: FrontOptions, rejections: Rejections | null = null): Front {
   const server = createHttpServer(options)
   const pipelines = new Pipelines()
   const tunnels = new Tunnels()
@@ -75,6 +78,7 @@ export function createFront(options: FrontOptions): Front {
     // Node calls this after the last answer, and the connection would be reset if the client has sent more.
     socket.destroySoon = () => endGently(socket)
   })
+  if (rejections !== null) expectProxyHeaders(server, options, (why) => rejections.note(why))
   const drain = () => {
     for (const part of [hits, pipelines, tunnels]) part.drain()
   }

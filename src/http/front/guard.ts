@@ -41,10 +41,12 @@ const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
  * that names another site, unusual transfer codings.
  *
  * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Host and -Proto apply
+ * @param scheme of the connection
  */
 export function examine(
   { method, target: rawTarget, version, headers }: RequestHead,
   trusted: boolean,
+  scheme = 'http',
 ): Accepted | Refusal {
   if (method === 'TRACE' || method === 'CONNECT')
     return { status: 405, text: `${method} is not allowed.`, headers: [['Allow', allowedMethods]] }
@@ -60,7 +62,7 @@ export function examine(
     return { status: 400, text: 'This Transfer-Encoding is not supported.' }
   const hosts = fieldLines(headers, 'host')
   if (hosts.length !== 1) return { status: 400, text: 'A request must have exactly one Host.' }
-  const site = publicSite(hosts[0]!, headers, trusted)
+  const site = publicSite(hosts[0]!, headers, trusted, scheme)
   if (site === null) return { status: 400, text: 'The Host is not valid.' }
   const target = originForm(method, rawTarget, `${site.scheme}://${hosts[0]!}`)
   if (target === null) return { status: 400, text: 'The request target is not valid.' }
@@ -72,9 +74,10 @@ function publicSite(
   host: string,
   headers: readonly HeaderPair[],
   trusted: boolean,
+  ownScheme: string,
 ): { scheme: string; host: string } | null {
   const last = (name: string) => (trusted ? fieldLines(headers, name).join(',').split(',').at(-1)!.trim() : '')
-  const scheme = last('x-forwarded-proto').toLowerCase() || 'http'
+  const scheme = last('x-forwarded-proto').toLowerCase() || ownScheme
   if (scheme !== 'http' && scheme !== 'https') return null
   const own = normaliseHost(host, scheme)
   const forwarded = last('x-forwarded-host')

@@ -5,10 +5,11 @@ import { presentationOf } from '../../cache/form.ts'
 import type { HotRequest } from '../../cache/hot.ts'
 import { isScript } from '../../cache/key.ts'
 import type { OwnPath } from '../../cache/own-path.ts'
-import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import { canonicalPath } from '../../cache/target.ts'
 import { VisitorLeft, type Visit } from '../../cache/visit.ts'
 import { countedBody } from './counted-body.ts'
+import { asVisitor, findDebugger, wantsDebug, withDebug, type Debugger } from './debug.ts'
+import { refuserFor } from './error-page.ts'
 import type { FrontOptions, PassOn, Reply } from './front-options.ts'
 import { examine, type Accepted, type Refusal, type RequestHead } from './guard.ts'
 import { errorAnswer } from '../answer.ts'
@@ -18,6 +19,7 @@ import type { Pipelines } from './pipelines.ts'
 import { isPurgeMethod, type PurgeMethods } from '../purge/methods.ts'
 import { tagFields } from '../purge/order.ts'
 import { send } from '../send.ts'
+import { schemeOf } from './proxied.ts'
 import { renderHead } from './render.ts'
 import type { RequestRecord } from './request-record.ts'
 import { watchBody } from './slow-body.ts'
@@ -33,7 +35,7 @@ function headOf(request: IncomingMessage): RequestHead {
 
 /** Checks the head of a request (see `examine`). */
 export function examineRequest(request: IncomingMessage, options: FrontOptions) {
-  return examine(headOf(request), options.isTrusted(request.socket.remoteAddress))
+  return examine(headOf(request), options.isTrusted(request.socket.remoteAddress), schemeOf(request.socket))
 }
 
 /** The daemon's own endpoint that a request names; null for the shop's URLs and for requests that the guard rejects. */
@@ -70,7 +72,8 @@ export async function handle(
     record.setResult(own.kind === 'stage' ? 'stage' : 'own')
     return options.answerOwn(own, request, accepted, replyOf(request, response, accepted, options, record))
   }
-  if (!wantsTags(request, options) && answerHot(request, response, accepted, options.cache, record)) return
+  const asker = wantsDebug(request) ? await findDebugger(request, accepted, options) : null
+  if (asker === null && !wantsTags(request, options) && answerHot(request, response, accepted, options, record)) return
   if (hasBody(request)) {
     if (awaitsContinue(request)) response.writeContinue()
     const { socket } = request
@@ -80,7 +83,7 @@ export async function handle(
       refuseRequest(response, { status: 408, text: 'The request body arrived too slowly.' })
     })
   }
-  await answerFromCache(request, response, accepted, hasBody(request) ? request : null, options, record)
+  await answerFromCache(request, response, accepted, asker, options, record)
 }
 
 function replyOf(
@@ -136,20 +139,25 @@ async function answerFromCache(
   request: IncomingMessage,
   response: ServerResponse,
   accepted: Accepted,
-  body: Readable | null,
+  asker: Debugger | null,
   options: FrontOptions,
   record: RequestRecord,
 ): Promise<void> {
-  const answer = await options.cache.answer({
-    ...visitOf(request, accepted, options, goneSignal(response), (status, headers) => {
-      // A pipelined response has no socket until its turn. Writing to the connection directly would corrupt the answers before it.
-      if (!response.headersSent && request.httpVersion === '1.1') response.socket?.write(renderHead(status, headers))
-    }),
-    body,
-    isPurged: wantsTags(request, options),
+  const refuse = refuserFor(
+    options.errorPage,
+    (name) => field(request.headers, name),
+    () => record.id,
+  )
+  const sent = visitOf(request, accepted, options, goneSignal(response), (status, headers) => {
+    // A pipelined response has no socket until its turn. Writing to the connection directly would corrupt the answers before it.
+    if (!response.headersSent && request.httpVersion === '1.1') response.socket?.write(renderHead(status, headers))
   })
+  const isPurged = wantsTags(request, options)
+  const visit = { ...(asker === null ? sent : asVisitor(sent, asker)), isPurged }
+  let answer = await options.cache.answer(visit, refuse)
   record.beginAnswer(answer.headers, answer.type)
-  if (wantsTags(request, options)) answer.headers.push(...tagFields(answer.tags ?? []))
+  if (isPurged) answer.headers.push(...tagFields(answer.tags ?? []))
+  if (asker !== null) answer = await withDebug(answer, visit, options.debugging)
   send(response, { ...answer, body: countedBody(answer.body, record) })
 }
 
@@ -196,7 +204,7 @@ function answerHot(
   request: IncomingMessage,
   response: ServerResponse,
   accepted: Accepted,
-  cache: StorefrontCache,
+  { cache, isTrusted }: FrontOptions,
   record: RequestRecord,
 ): boolean {
   const { headers, method } = request
@@ -212,6 +220,7 @@ function answerHot(
       headers['if-modified-since'] === undefined ? null : fieldValue(toPairs(request.rawHeaders), 'if-modified-since'),
     cookie: headers.cookie ?? null,
     script: isScript((name) => field(headers, name)),
+    fromProxy: isTrusted(request.socket.remoteAddress),
     unkeyedCookies: null,
     field: (name) => field(headers, name),
   }
@@ -233,6 +242,7 @@ export function visitOf(
   onInterim: Visit['onInterim'],
 ): Visit {
   const address = request.socket.remoteAddress ?? null
+  const isTrusted = options.isTrusted(address ?? undefined)
   const forwarded = request.headers['x-forwarded-for']
   const headers = toPairs(request.rawHeaders)
   return {
@@ -241,7 +251,8 @@ export function visitOf(
     // Fields that `Connection` names never reach the shop, so they must not be part of a key either.
     headers: withoutFields(headers, connectionFields(headers)),
     remoteAddress: address,
-    forwardedFor: options.isTrusted(address ?? undefined) && typeof forwarded === 'string' ? forwarded : null,
+    forwardedFor: isTrusted && typeof forwarded === 'string' ? forwarded : null,
+    isTrusted,
     body: hasBody(request) ? request : null,
     signal,
     onInterim,

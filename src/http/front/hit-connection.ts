@@ -11,6 +11,7 @@ import { toHitRequest } from './hit-request.ts'
 import { PassReader, type PassFront } from './pass-connection.ts'
 import type { Pipelines } from './pipelines.ts'
 import { parsePlainRequest, type PlainRequest } from './plain-request.ts'
+import { schemeOf } from './proxied.ts'
 import { endGently, refuse } from './refuse.ts'
 import { channelIdOf, nextRequestId, RequestRecord } from './request-record.ts'
 import { pauseUntilDrained, sendView } from './send-view.ts'
@@ -82,6 +83,7 @@ class HitConnection {
   readonly #options: HitOptions
   readonly #toNode: () => void
   readonly #isTrusted: () => boolean
+  readonly #scheme: string
   readonly #events: EventReader
   readonly #bans: BanReader
   readonly #passes: PassReader
@@ -102,6 +104,7 @@ class HitConnection {
     this.#toNode = toNode
     const { front, silence } = options
     this.#isTrusted = trustOf(socket, front)
+    this.#scheme = schemeOf(socket)
     const proceed = (flushed: boolean, rest: Buffer) => this.#proceed(flushed, rest)
     this.#events = new EventReader(socket, front, (flushed) => proceed(flushed, nothing))
     this.#bans = new BanReader(socket, () => front.purges, silence, {
@@ -157,7 +160,7 @@ class HitConnection {
   /** Answers a chunk that is a plain request; false where it is not. `isNew`: Node's server has not taken the connection over. */
   #takePlain(chunk: Buffer, isNew: boolean): boolean {
     const started = (this.#lastActive = performance.now())
-    const head = parsePlainRequest(chunk, this.#isTrusted(), mostFields)
+    const head = parsePlainRequest(chunk, this.#isTrusted(), mostFields, this.#scheme)
     if (head === null) return false
     return (
       this.#takeHit(head, chunk, started) ||
@@ -169,7 +172,7 @@ class HitConnection {
   /** Takes the second piece of a request whose first one was held back. */
   #takeRest(chunk: Buffer): void {
     const whole = Buffer.concat([this.#passes.release(), chunk])
-    const head = parsePlainRequest(whole, this.#isTrusted(), mostFields)
+    const head = parsePlainRequest(whole, this.#isTrusted(), mostFields, this.#scheme)
     if (head === null || !this.#passes.take(head, whole, this.#isTrusted(), false)) this.#pass(whole)
     if (this.#parse !== null) this.#options.parsed(this.#socket, whole)
   }

@@ -19,6 +19,7 @@ const reasons: Readonly<Record<string, Reason>> = {
   'transfer-encoding': 'framing',
   upgrade: 'framing',
   'content-length': 'body',
+  'x-pagecache-debug': 'tags',
   'x-pagecache-tags': 'tags',
   'x-requested-with': 'handover',
 }

@@ -4,7 +4,7 @@ import { hasField } from '../../cache/fields.ts'
 import type { OriginError } from '../../cache/origin.ts'
 import type { Exchange, ResponseHead } from '../../cache/origin/exchange.ts'
 import type { PassSink } from '../../cache/pass-through.ts'
-import { originErrorAnswer, plainAnswer } from '../../cache/refusal.ts'
+import { originErrorAnswer, plainAnswer, type Refuse } from '../../cache/refusal.ts'
 import type { StreamedBody } from '../../cache/visit.ts'
 import { formatHttpDate } from '../../lib/http-date.ts'
 import type { HeaderPair } from '../../pages/page.ts'
@@ -52,6 +52,7 @@ export class PassAnswer implements PassSink {
   source: Source | null = null
   /** 0 until the final head is written. */
   status = 0
+  readonly refuse: Refuse
   readonly #connection: PassConnection
   readonly #method: string
   readonly #record: RequestRecord
@@ -61,10 +62,12 @@ export class PassAnswer implements PassSink {
   /** What is written at the end of this turn. */
   #pending: Buffer[] = []
 
-  constructor(connection: PassConnection, method: string, record: RequestRecord) {
+  /** @param refuse builds the answer when the shop gives none */
+  constructor(connection: PassConnection, method: string, record: RequestRecord, refuse: Refuse) {
     this.#connection = connection
     this.#method = method
     this.#record = record
+    this.refuse = refuse
   }
 
   onInterim(status: number, headers: readonly HeaderPair[]): void {
@@ -91,7 +94,7 @@ export class PassAnswer implements PassSink {
 
   onError(error: OriginError): void {
     if (this.status > 0) this.#connection.socket.destroy()
-    else this.respond(originErrorAnswer(error))
+    else this.respond(originErrorAnswer(error, this.refuse))
   }
 
   onFault(error: unknown): void {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { connectionFields, withoutFields } from '../../cache/fields.ts'
 import type { PassedVisit } from '../../cache/pass-through.ts'
+import { refuserFor } from './error-page.ts'
 import type { FrontOptions } from './front-options.ts'
 import { ownPathOf, visitorLeft } from './handle-request.ts'
 import { answerOwn } from './own-request.ts'
@@ -10,7 +11,10 @@ import type { PlainRequest } from './plain-request.ts'
 import { endGently } from './refuse.ts'
 import { currentRequest, RequestRecord } from './request-record.ts'
 
-export type PassFront = Pick<FrontOptions, 'cache' | 'answerOwn' | 'traffic' | 'accessLog' | 'begin' | 'onError'>
+export type PassFront = Pick<
+  FrontOptions,
+  'cache' | 'answerOwn' | 'errorPage' | 'traffic' | 'accessLog' | 'begin' | 'onError'
+>
 
 /** Milliseconds that the second piece of a request may take. Clients send head and body at once, but often in two writes. */
 const patience = 1000
@@ -101,11 +105,16 @@ export class PassReader implements PassConnection {
   }
 
   #begin(request: PassRequest, trusted: boolean): boolean {
-    const { begin } = this.#front
+    const { begin, errorPage } = this.#front
     const { method, head } = request
     const record = new RequestRecord(this.#front)
     record.accepted = { scheme: head.scheme, host: head.host, target: head.target }
-    const answer = new PassAnswer(this, method, record)
+    const refuse = refuserFor(
+      errorPage,
+      (name) => head.field(name),
+      () => record.id,
+    )
+    const answer = new PassAnswer(this, method, record, refuse)
     if (!currentRequest.run(record, () => this.#start(request, trusted, answer, record))) return false
     const end = begin()
     this.#passing = {
@@ -141,7 +150,8 @@ export class PassReader implements PassConnection {
     const gone = new AbortController()
     answer.source = { abort: () => gone.abort(visitorLeft), pause: () => {}, resume: () => {} }
     const onInterim = answer.onInterim.bind(answer)
-    this.#front.cache.answer({ ...visit, body: null, signal: gone.signal, onInterim }).then(
+    const whole = { ...visit, body: null, signal: gone.signal, onInterim }
+    this.#front.cache.answer(whole, answer.refuse).then(
       (given) => answer.respond(given),
       (error: unknown) => answer.onFault(error),
     )
@@ -166,6 +176,7 @@ function visitOf({ method, head, body }: PassRequest, socket: Socket, trusted: b
     headers: withoutFields(headers, connectionFields(headers)),
     remoteAddress: socket.remoteAddress ?? null,
     forwardedFor: trusted ? head.field('x-forwarded-for') : null,
+    isTrusted: trusted,
     body,
   }
 }

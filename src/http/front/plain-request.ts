@@ -34,7 +34,8 @@ export class PlainRequest implements HotRequest {
   readonly unkeyedCookies = null
   /** `X-Requested-With` disqualifies a request, so this is never a script's. */
   readonly script = false
-  scheme = 'http'
+  scheme: string
+  fromProxy = false
   forwardedHost = ''
   /** Empty until `resolveSite` has accepted the Host line. */
   host = ''
@@ -53,9 +54,10 @@ export class PlainRequest implements HotRequest {
   readonly target: string
   readonly #head: string
 
-  constructor(head: string, target: string) {
+  constructor(head: string, target: string, scheme: string) {
     this.#head = head
     this.target = target
+    this.scheme = scheme
   }
 
   /** Of the requests that are looked up; an event's POST is not. */
@@ -113,13 +115,20 @@ export class PlainRequest implements HotRequest {
  * Parses the head at the beginning of a chunk; null for everything that is not plain.
  *
  * @param trusted whether the peer is a trusted proxy, whose X-Forwarded-Proto and -Host apply (as in `examine`)
+ * @param scheme of the connection
  */
-export function parsePlainRequest(chunk: Buffer, trusted: boolean, mostFields: number): PlainRequest | null {
+export function parsePlainRequest(
+  chunk: Buffer,
+  trusted: boolean,
+  mostFields: number,
+  scheme = 'http',
+): PlainRequest | null {
   if (chunk.length > largestChunk) return null
   const text = chunk.toString('latin1')
   const match = grammar.exec(text)
   if (match === null || match[1]!.length > longestTarget) return null
-  const request = new PlainRequest(match[0], match[1]!)
+  const request = new PlainRequest(match[0], match[1]!, scheme)
+  request.fromProxy = trusted
   const headEnd = match[0].length - 2
   let position = text.indexOf('\r\n') + 2
   for (let fields = 0; position < headEnd; fields++) {

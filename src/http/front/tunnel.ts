@@ -43,7 +43,8 @@ export class Tunnels {
   }
 
   /** Forwards an upgrade request to the shop. If the shop agrees, relays bytes in both directions without reading them. */
-  open(request: IncomingMessage, socket: Socket, head: Buffer, visit: Visit, cache: StorefrontCache): void {
+  open(request: IncomingMessage, socket: Socket, head: Buffer, sent: Visit, cache: StorefrontCache): void {
+    const visit = cache.classifying.variants.classes.classified(sent)
     // Before Node 24.9 every request with Upgrade arrives here.
     if (!mayTunnel(request)) return refuse(socket, 501, 'This Upgrade is not supported.')
     const classified = classify(visit, cache.classifying)

@@ -94,9 +94,7 @@ export class BanReader {
     this.#socket.pause()
     this.#socket.setTimeout(0)
     const record = this.#next.record()
-    const answer = await currentRequest.run(record, () =>
-      this.#purges().answer(ban.head, this.#socket.remoteAddress, record),
-    )
+    const answer = await currentRequest.run(record, () => this.#purges().answer(ban.head, this.#socket, record))
     record.end(ban.head.method, answer.status)
     this.working = false
     const close = ban.close || this.#stopping || answer.status >= 400

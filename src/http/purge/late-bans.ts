@@ -53,7 +53,7 @@ export class LateBans {
     this.#pipelines.refuseBroken(socket, () => {
       socket.setTimeout(0)
       void this.#purges()
-        .answer(reading.head, socket.remoteAddress)
+        .answer(reading.head, socket)
         .then((answer) => endWith(socket, renderAnswer(answer, true)))
     })
     return true

@@ -1,9 +1,11 @@
+import type { Socket } from 'node:net'
 import { PagecacheError } from '../../errors.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { plural } from '../../lib/format.ts'
 import { fieldLines, hasField } from '../../cache/fields.ts'
 import { textAnswer, type WholeAnswer } from '../answer.ts'
 import { examine, type Accepted, type RequestHead } from '../front/guard.ts'
+import { schemeOf } from '../front/proxied.ts'
 import type { RequestRecord } from '../front/request-record.ts'
 import { toPurgeOrder, type PurgeOrder, type PurgeSite } from './order.ts'
 
@@ -47,11 +49,17 @@ export class PurgeMethods {
   }
 
   /** Answers a request that the guard has not examined yet. */
-  async answer(head: RequestHead, address: string | undefined, record?: RequestRecord): Promise<WholeAnswer> {
-    const accepted = examine(head, false)
+  async answer(head: RequestHead, socket: Socket, record?: RequestRecord): Promise<WholeAnswer> {
+    const accepted = examine(head, false, schemeOf(socket))
     if ('status' in accepted) return purgeAnswer(accepted.status, accepted.text)
     record?.accept(accepted, 'purge')
-    return this.perform(head, accepted, address)
+    return this.perform(head, accepted, socket.remoteAddress)
+  }
+
+  /** Whether a request from an address may purge. */
+  mayPurge(headers: readonly HeaderPair[], address: string | undefined): boolean {
+    // Shops send no Origin. A browser does, perhaps on an operator's machine, for a page that must not purge anything.
+    return this.isPurger(address) && this.#mayForward(headers, address) && !hasField(headers, 'origin')
   }
 
   /** Whether a trusted proxy may forward a purge: only for a purger. A proxy on this machine forwards whatever any visitor sends. */
@@ -66,8 +74,7 @@ export class PurgeMethods {
     { target, host }: Accepted,
     address: string | undefined,
   ): Promise<WholeAnswer> {
-    // Shops send no Origin. A browser does, perhaps on an operator's machine, for a page that must not purge anything.
-    if (!this.isPurger(address) || !this.#mayForward(headers, address) || hasField(headers, 'origin')) return forbidden
+    if (!this.mayPurge(headers, address)) return forbidden
     try {
       const order = toPurgeOrder({ method, target, host, headers }, this.#options, this.#options.softPurge)
       // Varnish answers an empty list of tags like this, and there is nothing to record.

@@ -96,9 +96,12 @@ async function sitemapsOfRobots(channel: SalesChannel, signal: AbortSignal): Pro
 }
 
 export const checkPort: Check = async (app, signal) => {
-  const { host, port } = app.config.server
+  const { host, port, proxyProtocol } = app.config.server
   const where = `${host}:${port}`
   if (port === 0) return [passed('port', 'chosen at start')]
+  // It would close a connection without a PROXY header.
+  if (proxyProtocol && findDaemon(app.loaded.places.dataDir)?.port === port)
+    return [passed('port', `the daemon is running at ${where}`)]
   // Checked first, because this user may lack the permission to listen that the daemon has.
   const daemon = await probe(new URL(`http://${reachable(host)}:${port}/healthz`), { signal }).catch(() => null)
   if (daemon?.status === 200) {
