@@ -80,7 +80,12 @@ export class StorefrontCache {
   }
 
   /** Answers a visitor's request. Errors of the shop become a response, made by `refuse`, never an exception. */
-  async answer(sent: Visit, refuse: Refuse = plainAnswer, classifying = this.classifying): Promise<Answer> {
+  answer(visit: Visit, refuse: Refuse = plainAnswer): Promise<Answer> {
+    return answeringOriginErrors(() => this.#respond(visit, this.classifying), refuse)
+  }
+
+  /** @throws OriginError */
+  async #respond(sent: Visit, classifying: ClassifyOptions): Promise<Answer> {
     const visit = classifying.variants.classes.classified(sent)
     const classified = classify(visit, classifying)
     if (classified.kind === 'unknown-site') return plainAnswer(421, noChannel(visit))
@@ -88,12 +93,10 @@ export class StorefrontCache {
     if (classified.kind === 'own') return plainAnswer(404, 'This path belongs to the cache in front of the shop.')
     if (isLoop(visit.headers)) return loopAnswer()
     if (classified.kind === 'empty') return emptyAnswer(this.#options.now())
-    return answeringOriginErrors(async () => {
-      if (classified.kind === 'pass') return this.#passThrough.pass(visit, classified)
-      const { lookup } = classified
-      const answer = await this.#ask(lookup, refuse)
-      return lookup.isHidden && visit.isPurged !== true ? { ...answer, headers: hidden(answer.headers) } : answer
-    }, refuse)
+    if (classified.kind === 'pass') return this.#passThrough.pass(visit, classified)
+    const { lookup } = classified
+    const answer = await this.#ask(lookup)
+    return lookup.isHidden && visit.isPurged !== true ? { ...answer, headers: hidden(answer.headers) } : answer
   }
 
   /** Passes a request through to the shop without streams. Null for other requests, which `answer` answers. */
@@ -116,10 +119,10 @@ export class StorefrontCache {
     )
   }
 
-  async #ask(lookup: Lookup, refuse: Refuse): Promise<Answer> {
+  async #ask(lookup: Lookup): Promise<Answer> {
     for (let waits = 0; ; waits++) {
       if (lookup.search !== null && !this.#fetches.isCurrent(lookup))
-        return this.answer(lookup.visit, refuse, { ...this.classifying, search: null })
+        return this.#respond(lookup.visit, { ...this.classifying, search: null })
       const fence = this.#options.store.fence()
       let held = lookup.mayReuse ? this.find(lookup) : null
       if (held !== null && held.page.states.some((state) => lookup.states.includes(state))) {
@@ -204,7 +207,7 @@ export class StorefrontCache {
       }
       if (fetched.notStored === otherSearch) {
         if (fetched.kind === 'stream') discard(fetched.body)
-        return await this.#ask(lookup, refuse)
+        return await this.#ask(lookup)
       }
       const cacheStatus: CacheStatus = {
         kind: 'forward',
