@@ -14,7 +14,8 @@ function tableBelow(heading: string): string[][] {
 }
 
 it('each behaviour in docs/shopware.md is the title of a test', () => {
-  const rules = read('test/cache/shopware-rules.test.ts') + read('test/e2e/purge-methods.test.ts')
+  const files = ['cache/shopware-rules', 'e2e/purge-methods', 'e2e/symfony']
+  const rules = files.map((file) => read(`test/${file}.test.ts`)).join('')
   const titles = [...rules.matchAll(/(['"])((?:\\.|(?!\1).)+)\1,\s*async/g)].map(([, , title]) =>
     title!.replace('%s', 'must-revalidate'),
   )
