@@ -137,7 +137,6 @@ export class Assembler {
       !isOpen &&
       !(isCut && lookup.within !== undefined) &&
       !page.noCache &&
-      page.staleAt > this.#options.now() &&
       parts.every((part) => part.id !== 0)
     )
   }

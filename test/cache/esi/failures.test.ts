@@ -1,8 +1,11 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { inFlight } from '../../../src/cache/in-flight.ts'
 import type { Reply } from '../scripted-origin.ts'
 import { include, lasting, markup, openEsiShop, template, type EsiShop } from './shop.ts'
 
 let shop: EsiShop
+
+afterEach(() => expect(inFlight.assemblies.used).toBe(0))
 
 beforeEach(async () => {
   shop = await openEsiShop()
