@@ -233,8 +233,7 @@ export class StorefrontCache {
         !mayServeStale(stale.page, 'unreachable', this.#options.now())
       )
         throw error
-      const detail = `stale, ${originFailureText[error.failure]}`
-      const answer = await this.#presenter.hit(lookup, stale, fence, detail)
+      const answer = await this.#presenter.hit(lookup, stale, fence, `stale, ${originFailureText[error.failure]}`)
       if (answer === null) throw error
       return answer
     }

@@ -129,7 +129,7 @@ describe("a shop on Symfony's kernel", () => {
     const answer = await visit('/reviewed')
     expect(answer.text).toBe(page('reviewed', { ...texts, review: 'fine' }))
     expect(requests()).toEqual([header, '/_fragment', '/reviewed'])
-    expect(daemon.logs()).toContain('/account/order removed: not below cache.esiPaths')
+    await until(() => expect(daemon.logs()).toContain('/account/order removed: not below cache.esiPaths'))
   })
 
   it('has pages that are compressed, cut and validated whole', async () => {

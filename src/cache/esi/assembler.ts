@@ -133,13 +133,7 @@ export class Assembler {
   #mayKeep(lookup: Lookup, page: Page, { parts, isCut }: Assembly): boolean {
     // Only visitors with the same unconfirmed variant may get a page with a part for that variant.
     const isOpen = !page.key.includes(unconfirmedMark) && parts.some((part) => part.key.includes(unconfirmedMark))
-    return (
-      !isOpen &&
-      !(isCut && lookup.within !== undefined) &&
-      !page.noCache &&
-      page.staleAt > this.#options.now() &&
-      parts.every((part) => part.id !== 0)
-    )
+    return !isOpen && !(isCut && lookup.within !== undefined) && !page.noCache && parts.every((part) => part.id !== 0)
   }
 
   /** Compresses a page cheaply and keeps it in memory, unless a removal has come since `fence`. Null: it is not kept. */
@@ -167,9 +161,9 @@ export class Assembler {
   }
 
   /** Logs includes that were left out. */
-  #tell({ target }: Lookup, { assembly: { note } }: Joined): void {
-    const message = `Fragments of ${target.path.slice(0, 200)} were left out: ${note}.`
-    if (note === null || this.#told.has(message)) return
+  #tell({ target }: Lookup, { omitted }: Joined): void {
+    const message = `Fragments of ${target.path.slice(0, 200)} were left out: ${omitted}.`
+    if (omitted === null || this.#told.has(message)) return
     this.#told.set(message, true)
     this.#options.onError(message, null)
   }

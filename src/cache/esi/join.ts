@@ -19,6 +19,8 @@ export interface Joined {
   /** False when a part may not be shared, or is missing because it failed. */
   shareable: boolean
   cookies: HeaderPair[]
+  /** What was left out of this page itself; null for nothing. */
+  omitted: string | null
 }
 
 /** Joins the text of a template and its fragments, as far as the limits allow. */
@@ -63,6 +65,7 @@ export function join(template: Page, pieces: readonly (Buffer | Fragment | Omiss
     assembly: toAssembly(template, fragments, omissions, count),
     shareable: fragments.every(({ held }) => held !== null) && !omissions.some(({ failed }) => failed),
     cookies: fragments.flatMap(({ cookies }) => cookies),
+    omitted: noteOf(omissions.map(({ why }) => why)),
   }
 }
 
@@ -74,21 +77,23 @@ function toAssembly(
 ): Assembly {
   const inner = fragments.flatMap(({ held }) => held?.assembly ?? [])
   const height = (assembly: Assembly | undefined) => 1 + (assembly?.height ?? 0)
-  const reasons = new Set([
+  const reasons = [
     ...omissions.map(({ why }) => why),
     ...fragments.flatMap(({ held, path }) => (held === null ? [`${path} is private`] : [])),
     ...inner.flatMap(({ note }) => note ?? []),
-  ])
+  ]
   return {
     parts: [template, ...fragments.flatMap(({ held }) => (held === null ? [] : (held.assembly?.parts ?? [held.page])))],
     count,
     height: Math.max(0, ...fragments.map(({ held }) => height(held?.assembly))),
     isCut: omissions.some(({ isCut }) => isCut) || inner.some(({ isCut }) => isCut),
-    note: reasons.size === 0 ? null : noteOf([...reasons]),
+    note: noteOf(reasons),
   }
 }
 
-function noteOf(reasons: readonly string[]): string {
-  const rest = reasons.length - mostReasons
-  return [...reasons.slice(0, mostReasons), ...(rest > 0 ? [`${rest} more`] : [])].join(', ')
+function noteOf(reasons: readonly string[]): string | null {
+  const different = [...new Set(reasons)]
+  const rest = different.length - mostReasons
+  const named = [...different.slice(0, mostReasons), ...(rest > 0 ? [`${rest} more`] : [])]
+  return named.length === 0 ? null : named.join(', ')
 }

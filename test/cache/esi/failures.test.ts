@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { inFlight } from '../../../src/cache/in-flight.ts'
+import { until } from '../../helpers/until.ts'
 import type { Reply } from '../scripted-origin.ts'
 import { include, lasting, markup, openEsiShop, template, type EsiShop } from './shop.ts'
 
@@ -201,4 +203,22 @@ describe('a page', () => {
     }
     expect(shop.origin.requests).toHaveLength(loop.length)
   })
+})
+
+it('visitors who wait too long for a fragment while others need the memory are told to come back', async () => {
+  const answers: ((reply: Reply) => void)[] = []
+  shop.page('/_esi/slow', () => new Promise<Reply>((resolve) => answers.push(resolve)))
+  shop.page('/', template(include('/_esi/slow')))
+  const waiting = shop.visit('/')
+  await until(() => expect(answers).toHaveLength(1))
+  // Another page needs all of it.
+  const whole = inFlight.assemblies.lease(Infinity)
+  const refused = await waiting
+  expect(refused.status).toBe(503)
+  expect(refused.field('retry-after')).not.toBeNull()
+  const lease = await whole
+  lease.release()
+  for (const answer of answers) answer(lasting('late'))
+  expect((await shop.visit('/')).text).toBe('late')
+  expect(inFlight.assemblies.used).toBe(0)
 })

@@ -121,6 +121,7 @@ describe('a fragment', () => {
       expect(answer.field('cache-status')).toContain('/_esi/basket is private')
     }
     expect([shop.asked('/'), shop.asked('/_esi/header')]).toEqual([1, 1])
+    expect(shop.faults).toEqual([])
   })
 
   it.each([

@@ -1,5 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openFilesystemStore } from '../../../src/pages/filesystem-store.ts'
+import { classifyUrl } from '../../../src/cache/classify-url.ts'
+import type { Lookup } from '../../../src/cache/lookup.ts'
 import type { Selection } from '../../../src/pages/page-store.ts'
 import { until } from '../../helpers/until.ts'
 import type { Reply } from '../scripted-origin.ts'
@@ -92,6 +94,39 @@ describe.each([
     await visit
     for (let visits = 0; visits < 3; visits++) expect((await shop.visit('/')).text).toBe('menu 2|foot')
     expect(shop.asked('/')).toBe(1)
+  })
+
+  it.each([
+    ['a fragment', '/_esi/menu', 'menu 2|foot'],
+    ['its template', '/', 'new menu 1'],
+  ])('is made again of %s that was fetched again while it was fresh', async (_name, target, expected) => {
+    const shop = await open(options)
+    await shop.visit('/')
+    await shop.visit('/')
+    shop.page('/_esi/menu', lasting('menu 2', { xkey: 'menu' }))
+    shop.page('/', template(`new ${include('/_esi/menu')}`))
+    shop.wait(1)
+    const { signal } = new AbortController()
+    const classified = classifyUrl(`${shopUrl}${target}`, {}, signal, shop.cache.classifying)
+    await shop.cache.warm((classified as { lookup: Lookup }).lookup, signal)
+    expect((await shop.visit('/')).text).toBe(expected)
+  })
+
+  it('with a fragment that says no-cache has it validated at each visit', async () => {
+    const shop = await open(options)
+    let version = 1
+    shop.page('/_esi/menu', ({ fields }) =>
+      fields.get('if-none-match') === `"${version}"`
+        ? { status: 304 }
+        : lasting(`menu ${version}`, { 'Cache-Control': 'public, no-cache', ETag: `"${version}"` }),
+    )
+    for (const expected of ['menu 1', 'menu 1', 'menu 2', 'menu 2']) {
+      version = Number(expected.at(-1))
+      const answer = await shop.visit('/')
+      expect(answer.text).toBe(`${expected}|foot`)
+      expect(answer.field('cache-control')).toContain('no-cache')
+    }
+    expect([shop.asked('/'), shop.asked('/_esi/menu'), shop.asked('/_esi/foot')]).toEqual([1, 4, 1])
   })
 
   it('takes over a fragment that was renewed by itself', async () => {
