@@ -23,7 +23,7 @@ export function useResource<T>(
 }
 
 /** A value that `ask` loads, loaded again when `key` changes; a request in progress is then abandoned. */
-export function useAnswer<T>(
+function useAnswer<T>(
   key: string,
   question: ((api: Api, signal: AbortSignal) => Promise<T>) | null,
   every: number,

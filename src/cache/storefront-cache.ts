@@ -215,11 +215,10 @@ export class StorefrontCache {
         status: fetched.status,
         ...(fetched.notStored === null ? { stored: true } : { detail: fetched.notStored }),
       }
-      if (fetched.kind === 'stream')
-        return {
-          ...streamedAnswer(fetched, cacheStatus),
-          type: this.#options.typeOf({ ...fetched, target: `${lookup.target.path}${lookup.target.query}` }),
-        }
+      if (fetched.kind === 'stream') {
+        const target = `${lookup.target.path}${lookup.target.query}`
+        return { ...streamedAnswer(fetched, cacheStatus), type: this.#options.typeOf({ ...fetched, target }) }
+      }
       const { shareable, live } = fetched
       const answer = await this.#presenter.present(lookup, fetched.held, cacheStatus, { fence, shareable }, live)
       if (answer !== null) return answer

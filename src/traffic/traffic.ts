@@ -97,7 +97,7 @@ function newByResult(): ByResult {
 
 const nothing: Subject = { channelId: '', type: 'other' }
 
-/** Request counters of this process since its start. Cheap to update: a hit costs two look-ups and changes six numbers. */
+/** Request counters of this process since its start. Cheap to update: a hit costs one or two look-ups and changes seven numbers. */
 export class Traffic {
   /** Number of answers by status. */
   readonly statuses = new Float64Array(600)
