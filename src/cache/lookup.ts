@@ -237,3 +237,12 @@ function fieldReader(headers: readonly HeaderPair[]): (name: string) => string |
     return fields.get(name) ?? null
   }
 }
+
+/** The same look-up for a fetch in the background. @param isWhole whether the whole page is fetched, whatever range the visitor wants */
+export function withoutVisitor(lookup: Lookup, isWhole: boolean): Lookup {
+  return {
+    ...lookup,
+    visit: { ...lookup.visit, method: 'GET', onInterim: () => {} },
+    field: (name) => (isWhole && (name === 'range' || name === 'if-range') ? null : lookup.field(name)),
+  }
+}

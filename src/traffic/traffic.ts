@@ -74,20 +74,6 @@ export interface Series extends Subject {
   counts: Counts
 }
 
-/** A visitor's request, as shown live. Contains nothing about the visitor: no address, user agent, cookie or query. */
-export interface SeenRequest {
-  /** Milliseconds since the epoch. */
-  at: number
-  result: VisitorResult
-  /** Why it is no hit; null for a hit. */
-  reason: string | null
-  status: number
-  /** Milliseconds until the answer began. */
-  ms: number
-  /** With the host, without the query. */
-  path: string
-}
-
 type ByResult = Record<Result, Counts | null>
 
 /** With all results, so that these objects share one shape. */
@@ -103,8 +89,6 @@ export class Traffic {
   readonly statuses = new Float64Array(600)
   /** Paths that were missed since they were last taken. */
   readonly misses = new MissWindow()
-  /** Called for each request of a visitor; null while no client listens, which then costs nothing. */
-  onSeen: ((request: SeenRequest) => void) | null = null
   readonly #channels = new Map<string, Map<TrafficType, ByResult>>()
   /** The channel of the last request, which is mostly that of the next one too. */
   #lastId = ''

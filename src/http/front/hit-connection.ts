@@ -284,8 +284,7 @@ function recordHit(
   cache.hot.count(view, ms)
   const subject = view.entry?.page ?? { channelId: channelIdOf(cache, { scheme, host, target }), type: 'other' }
   traffic.count('hit', status, ms, view.body?.length, subject)
-  if (accessLog === null && traffic.onSeen === null) return
+  if (accessLog === null) return
   const path = target.split('?', 1)[0]!
-  traffic.onSeen?.({ at: Date.now(), result: 'hit', reason: null, status, ms, path: host + path })
-  accessLog?.({ id: nextRequestId(), method, host, path, status, result: 'hit', ms, totalMs: ms })
+  accessLog({ id: nextRequestId(), method, host, path, status, result: 'hit', ms, totalMs: ms })
 }

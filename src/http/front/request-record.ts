@@ -116,9 +116,12 @@ export class RequestRecord {
     const channelId = channelIdOf(cache, site)
     const originMs = result === 'error' || askedShop(this.#cacheStatus ?? '') ? ms : 0
     traffic.count(result, status, ms, this.bytes, { channelId, type: this.#type }, originMs)
-    if (result === 'hit' && traffic.onSeen === null) return
-    const [path, reason] = [`${site.host}${site.target.split('?', 1)[0]}`, reasonOf(this.#cacheStatus)]
-    if (result === 'miss') traffic.misses.add(channelId, path, reason ?? '', originMs)
-    traffic.onSeen?.({ at: Date.now(), result, reason, status, ms, path })
+    if (result !== 'miss') return
+    traffic.misses.add(
+      channelId,
+      `${site.host}${site.target.split('?', 1)[0]}`,
+      reasonOf(this.#cacheStatus) ?? '',
+      originMs,
+    )
   }
 }
