@@ -191,16 +191,13 @@ export class StorefrontCache {
 
   /** Fetches from the origin for this visitor and all who wait with them. */
   async #lead(lookup: Lookup, stale: HeldPage | null): Promise<Answer> {
+    const { now, store } = this.#options
     const why = stale === null ? 'miss' : 'stale'
-    const fence = this.#options.store.fence()
+    const fence = store.fence()
     try {
       const fetched = await this.#fetches.fetch(lookup, stale)
       this.#lifetimes.note(fetched)
-      if (
-        serverErrors.has(fetched.status) &&
-        stale !== null &&
-        mayServeStale(stale.page, 'error', this.#options.now())
-      ) {
+      if (serverErrors.has(fetched.status) && stale !== null && mayServeStale(stale.page, 'error', now())) {
         const answer = await this.#presenter.hit(lookup, stale, fence, `stale-if-error ${fetched.status}`)
         if (answer !== null && fetched.kind === 'stream') discard(fetched.body)
         if (answer !== null) return answer
@@ -226,11 +223,7 @@ export class StorefrontCache {
       if (stale !== null) return await this.#lead(lookup, null)
       return await this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'invalidated while it was fetched' })
     } catch (error) {
-      if (
-        !(error instanceof OriginError) ||
-        stale === null ||
-        !mayServeStale(stale.page, 'unreachable', this.#options.now())
-      )
+      if (!(error instanceof OriginError) || stale === null || !mayServeStale(stale.page, 'unreachable', now()))
         throw error
       const answer = await this.#presenter.hit(lookup, stale, fence, `stale, ${originFailureText[error.failure]}`)
       if (answer === null) throw error
@@ -268,12 +261,11 @@ export class StorefrontCache {
       await this.#options.store.settled(shared.page)
       return null
     }
-    const found = this.find(lookup)
-    const held = found === null ? null : templateOf(found)
+    const held = templateOf(this.find(lookup))
     const isFresh = !force && held !== null && usability(held.page, this.#options.now()) === 'fresh'
     const fetched = isFresh ? null : await this.#fetches.fetch(lookup, held, { signal, slot })
-    const warmed = fetched === null ? held : fetched.kind === 'held' ? fetched.held : null
-    for (const fragment of warmed === null ? [] : this.#assembler.fragmentsAt(lookup, warmed)) {
+    const warmed = fetched?.kind === 'held' ? fetched.held : fetched === null ? held : null
+    for (const fragment of this.#assembler.fragmentsAt(lookup, warmed)) {
       const made = await this.warm(fragment, signal, slot, false)
       if (made?.kind === 'stream') discard(made.body)
     }
@@ -285,8 +277,8 @@ export class StorefrontCache {
     if (held.assembly !== undefined) return false
     return this.#assembler.fragmentsAt(lookup, held).some((fragment) => {
       const found = this.find(fragment)
-      const isFresh = found !== null && usability(found.page, this.#options.now()) === 'fresh'
-      return !isFresh || this.lacksFragments(fragment, found)
+      if (found === null || usability(found.page, this.#options.now()) !== 'fresh') return true
+      return this.lacksFragments(fragment, found)
     })
   }
 

@@ -169,9 +169,9 @@ export class Assembler {
   }
 
   /** The lookups of the fragments of a template that may be cached. */
-  fragmentsAt(lookup: Lookup, { page }: HeldPage): Lookup[] {
+  fragmentsAt(lookup: Lookup, held: HeldPage | null): Lookup[] {
     const around = { depth: (lookup.within?.depth ?? 0) + 1, urls: lookup.within?.urls ?? [], left: mostIncludes }
-    return (page.fragments ?? []).flatMap((url) => this.#fragments.lookupOf(url, lookup, around) ?? [])
+    return (held?.page.fragments ?? []).flatMap((url) => this.#fragments.lookupOf(url, lookup, around) ?? [])
   }
 
   /** The URLs of the fragments that a template includes. */
@@ -183,8 +183,8 @@ export class Assembler {
 }
 
 /** The page as the shop sent it: the template of an assembled page. */
-export function templateOf(held: HeldPage): HeldPage {
-  return held.assembly === undefined ? held : toHeldPage(held.assembly.parts[0]!, {})
+export function templateOf(held: HeldPage | null): HeldPage | null {
+  return held?.assembly === undefined ? held : toHeldPage(held.assembly.parts[0]!, {})
 }
 
 /** Whether an assembled page in memory is the one that was just made again. */
