@@ -148,6 +148,15 @@ describe("a shop on Symfony's kernel", () => {
     expect(head.headers.get('content-length')).toBe(String(whole.body.length))
   })
 
+  it('names the fragments of a page in the debug fields of a purger', async () => {
+    const { headers } = await visit('/debugged', { 'X-Pagecache-Debug': '1' })
+    const [first, second, ...others] = headers.get('x-pagecache-debug-fragments')!.split(' ')
+    expect(first).toBe(`${daemon.url}${header}`)
+    expect(second).toContain('/_fragment?_hash=')
+    expect(others).toEqual([])
+    expect(headers.get('x-pagecache-debug-tags')!.split(' ').sort()).toEqual(['footer', 'menu', 'page-debugged'])
+  })
+
   it('is warmed up with its fragments', async () => {
     const urls = ['a', 'b', 'c'].map((name) => `${daemon.url}/${name}`)
     const warmed = await daemon.run('warmup:start', ...urls, '--wait', '--json')

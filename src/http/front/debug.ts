@@ -66,6 +66,13 @@ export async function withDebug(answer: Answer, visit: Visit, debugging: Debuggi
     ['Type', texts.type],
     ['Rule', texts.rule],
     ['Lifetime', texts.lifetime],
+    [
+      'Fragments',
+      answer.source?.assembly?.parts
+        .slice(1)
+        .map((part) => part.url)
+        .join(' '),
+    ],
     ['Last-Purge', url === null ? null : await debugging.lastPurge(url)],
     ['Cache-Control', fieldValue(answer.headers, 'cache-control')],
   ]
