@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { PagecacheError } from '../errors.ts'
 import { formatBytes } from '../lib/format-bytes.ts'
 import type { BodyFiles } from './body-files.ts'
+import type { DeadPage } from './eviction-order.ts'
 import { faultOf, isFull } from './faults.ts'
 import type { PageIndex } from './page-index.ts'
 import type { SharedIndex } from './shared-index.ts'
@@ -62,6 +63,8 @@ export class Room {
   readonly #options: RoomOptions
   #making: Promise<unknown> = Promise.resolve()
   #short = false
+  /** Pages whose bodies are removed, which the index could not yet record. */
+  #unrecorded: Given = { generation: null, dead: [], live: [] }
 
   constructor(options: RoomOptions) {
     this.#options = options
@@ -112,18 +115,18 @@ export class Room {
   make(pages: number): Promise<number> {
     return this.#exclusively(async () => {
       const given = await this.#giveUp(pages)
-      await this.#note(given)
-      return given.dead.length + given.live.length
+      await this.#note()
+      return given
     })
   }
 
   /** Records the evicted pages only after the write: a removal must still count and trace them. */
   async #makeRoomFor<T>(write: () => Promise<T>, pages: number): Promise<T> {
-    const given = await this.#giveUp(pages)
+    await this.#giveUp(pages)
     try {
       return await write()
     } finally {
-      await this.#note(given)
+      await this.#note()
     }
   }
 
@@ -134,20 +137,35 @@ export class Room {
     return done
   }
 
-  /** Removes bodies first: on a full disk the index cannot even record that a page was removed. */
-  async #giveUp(pages: number): Promise<Given> {
+  /**
+   * Removes bodies first: on a full disk the index cannot even record that a page was removed. Pages that it has not
+   * recorded are not chosen again, since they free nothing. Returns the number of bodies.
+   */
+  async #giveUp(pages: number): Promise<number> {
     const { shared, bodies, now } = this.#options
-    const dead = shared.read([], (index) => index.choices.dead(pages))
-    const live = shared.read([], (index) => index.choices.leastUseful(now(), pages - dead.length))
-    await Promise.all([...dead, ...live].map((page) => bodies.remove(page.file)))
+    const generation = shared.current?.generation ?? null
+    if (this.#unrecorded.generation !== generation) this.#unrecorded = { generation, dead: [], live: [] }
+    const { dead, live } = this.#unrecorded
+    const given = new Set([...dead, ...live])
+    const choose = (most: number, from: (index: PageIndex, wanted: number) => readonly DeadPage[]) =>
+      shared
+        .read([], (index) => from(index, most + given.size))
+        .filter(({ id }) => !given.has(id))
+        .slice(0, most)
+    const removed = choose(pages, (index, wanted) => index.choices.dead(wanted))
+    const useless = choose(pages - removed.length, (index, wanted) => index.choices.leastUseful(now(), wanted))
+    await Promise.all([...removed, ...useless].map((page) => bodies.remove(page.file)))
     shared.read(undefined, shrink)
-    return { dead: dead.map((page) => page.id), live: live.map((page) => page.id) }
+    dead.push(...removed.map(({ id }) => id))
+    live.push(...useless.map(({ id }) => id))
+    return removed.length + useless.length
   }
 
   /** If there is still no space to record it, the missing bodies are noticed at their next use. */
-  async #note({ dead, live }: Given): Promise<void> {
+  async #note(): Promise<void> {
     const { shared } = this.#options
-    if (shared.current === null || dead.length + live.length === 0) return
+    const { generation, dead, live } = this.#unrecorded
+    if (shared.current === null || shared.current.generation !== generation || dead.length + live.length === 0) return
     try {
       await shared.write((index) =>
         index.write(() => {
@@ -155,6 +173,7 @@ export class Room {
           index.writes.kill(live)
         }),
       )
+      this.#unrecorded = { generation, dead: [], live: [] }
     } catch (error) {
       if (!(error instanceof PagecacheError) && faultOf(error) === null) throw error
     }
@@ -170,8 +189,9 @@ function shrink(index: PageIndex): void {
   }
 }
 
-/** Ids of pages whose bodies are removed. */
+/** Ids of pages whose bodies are removed, in one generation of the index. */
 interface Given {
+  generation: string | null
   dead: number[]
   live: number[]
 }

@@ -10,7 +10,6 @@ const sources = globSync(['src/**/*.{ts,tsx}', 'commands/**/*.ts', 'bin/*.{js,cj
 
 /** These are made of constants alone. A pattern of the configuration, a client, a shop or a visitor is `globMatcher`'s or RE2's. */
 const constant = [
-  'src/admin/overview.tsx',
   'src/cache/browser-values.ts',
   'src/lib/http-date.ts',
   'src/lib/ip-family.ts',

@@ -138,7 +138,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', () => {
     ['INK_SCREEN_READER', 'true'],
   ])('%s=%s: prints lines instead of the screen', async (name, value) => {
     const cwd = await tempDir()
-    const terminal = await openTerminal(`echo before; env ${name}=${value} ${monitor}`, { columns: 100, rows: 24, cwd })
+    const terminal = await openTerminal(`echo before; env ${name}=${value} ${monitor}`, { columns: 200, rows: 24, cwd })
     const shown = await terminal.see('cache: 0 pages, 0 B; warmup: none yet')
     expect(shown).toMatch(/^before/)
     expect(await terminal.flag('alternate_on')).toBe('0')
