@@ -14,7 +14,7 @@ export default class CacheStats extends BaseCommand {
 
   async run() {
     await this.parse(CacheStats)
-    const ratios = this.jsonEnabled() ? null : await this.performing(({ performer }) => readRatios(performer))
+    const ratios = this.jsonEnabled() ? null : await this.performing(readRatios)
     return this.perform(cacheStatistics, {}, async (value, output) => {
       if (ratios !== null) presentRatios(ratios, output)
       await presentStatistics(value, output)

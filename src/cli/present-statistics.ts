@@ -2,8 +2,8 @@ import { formatBytes } from '../lib/format-bytes.ts'
 import { formatDuration } from '../lib/format.ts'
 import type { Statistics } from '../operations/cache.ts'
 import { pageTypes, singular } from '../pages/page.ts'
-import type { Performer } from '../operations/operation.ts'
 import { readTraffic } from '../operations/traffic.ts'
+import type { Session } from './base-command.ts'
 import type { Output } from './output.ts'
 import { formatRatio } from './present-traffic.ts'
 
@@ -14,11 +14,12 @@ interface Ratios {
 }
 
 /** Reads the hit ratios of the last hour and day; null where the records are not readable, because the pages are shown without them. */
-export async function readRatios(performer: Performer): Promise<Ratios | null> {
+export async function readRatios({ performer, signal }: Pick<Session, 'performer' | 'signal'>): Promise<Ratios | null> {
   const read = async (last: string) => (await performer.perform(readTraffic, { last })).totals.hitRatio
   try {
     return { lastHour: await read('1h'), lastDay: await read('24h') }
-  } catch {
+  } catch (error) {
+    if (signal.aborted) throw error
     return null
   }
 }
