@@ -8,6 +8,8 @@ import { renderAnswer } from './render.ts'
 const refusedLinger = 2000
 /** Milliseconds that a client may keep sending after its last regular answer. */
 const closingLinger = 500
+/** Milliseconds that a client may read nothing of what is still to be sent on a connection that closes. */
+const closingStall = 15_000
 
 /**
  * Writes a refusal in the form of the API's errors to the socket directly, bypassing Node's response, and closes the connection. Discards further input for a moment:
@@ -23,7 +25,10 @@ export function endWith(socket: Duplex, bytes: Buffer): void {
     socket.destroy()
     return
   }
-  end(socket, bytes, refusedLinger)
+  cutAfter(socket, refusedLinger)
+  socket.on('error', () => socket.destroy())
+  socket.end(bytes)
+  socket.resume()
 }
 
 /** Closes a connection after everything written to it has been sent; a reset could discard that. Safe to call twice. */
@@ -34,18 +39,18 @@ export function endGently(socket: Duplex, linger: number = closingLinger): void 
   }
   // Further input is discarded. Replacing the listeners also keeps it from Node's parser.
   socket.removeAllListeners('data').on('data', () => {})
-  end(socket, nothing, linger)
-}
-
-function end(socket: Duplex, bytes: Buffer, linger: number): void {
-  const timer = setTimeout(() => socket.destroy(), linger)
-  socket.once('close', () => clearTimeout(timer))
   socket.on('error', () => socket.destroy())
-  socket.end(bytes)
+  // A slow client gets everything that was written, and only then has little time.
+  if (socket instanceof Socket) socket.setTimeout(closingStall, () => socket.destroy())
+  socket.once('finish', () => cutAfter(socket, linger))
+  socket.end()
   socket.resume()
 }
 
-const nothing = Buffer.alloc(0)
+function cutAfter(socket: Duplex, linger: number): void {
+  const timer = setTimeout(() => socket.destroy(), linger)
+  socket.once('close', () => clearTimeout(timer))
+}
 
 /** Resets a connection. Where the body ends with the connection, a regular close would make a truncated answer look complete. */
 export function cutVisibly(socket: Duplex): void {

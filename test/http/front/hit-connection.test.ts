@@ -1,23 +1,33 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { serveHitsFirst, type HitOptions } from '../../../src/http/front/hit-connection.ts'
+import type { View } from '../../../src/cache/hot-views.ts'
 import { read } from './wire.ts'
 
 /** One that Node's server answers. */
 const request = 'GET /a HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 0\r\n\r\n'
 
-/** A server with an empty memory. */
-async function open(): Promise<{ server: Server; closeIdle(quiet: number): void; visit(): Promise<Socket> }> {
+interface Front {
+  server: Server
+  drain(): void
+  closeIdle(quiet: number): void
+  visit(): Promise<Socket>
+}
+
+/** A server with one page in memory, or an empty one. */
+async function open(view: View | null = null): Promise<Front> {
   const server = createServer((_, response) => response.end('answered'))
   const front = {
-    cache: { hot: { find: () => null } },
+    cache: { hot: { find: () => view, count: () => {} }, classifying: { channels: { find: () => null } } },
+    traffic: { count: () => {} },
     isTrusted: () => false,
     accessLog: null,
     onError: () => {},
   } as unknown as HitOptions['front']
-  const { closeIdle } = serveHitsFirst(server, {
+  const { drain, closeIdle } = serveHitsFirst(server, {
     front,
     parsed: () => {},
     pipelines: { hasAnswered: () => false, touch: () => {} },
@@ -30,6 +40,7 @@ async function open(): Promise<{ server: Server; closeIdle(quiet: number): void;
   onTestFinished(() => server.closeAllConnections())
   return {
     server,
+    drain,
     closeIdle,
     /** Connects; resolves when the server has accepted the connection. */
     visit: async () => {
@@ -61,5 +72,30 @@ describe('closing idle connections', () => {
     vi.advanceTimersByTime(1001)
     closeIdle(1000)
     expect(await read(socket)).toMatchObject({ answers: [], closed: true })
+  })
+})
+
+describe('a daemon that stops sends a whole page to a visitor who reads slowly', () => {
+  const body = Buffer.alloc(32 * 1024 * 1024, 'x')
+  const view = { status: 200, headers: [['Content-Length', String(body.length)]], body, entry: null } as unknown as View
+  const hit = 'GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n'
+
+  it.each(['before', 'after'])('who has asked %s the signal', async (when) => {
+    const { drain, closeIdle, visit } = await open(view)
+    const socket = await visit()
+    socket.pause()
+    if (when === 'after') drain()
+    socket.write(hit)
+    await pause(700)
+    if (when === 'before') drain()
+    closeIdle(500)
+    await pause(700)
+    let received = 0
+    socket
+      .on('data', (chunk) => (received += chunk.length))
+      .on('error', () => {})
+      .resume()
+    await once(socket, 'close')
+    expect(received).toBeGreaterThan(body.length)
   })
 })
