@@ -20,8 +20,8 @@ describe('X-Pagecache-Debug', () => {
   beforeAll(async () => {
     shop = await openShop({
       config: {
-        purgers: ['127.0.0.1'],
-        trustedProxies: ['127.0.0.5'],
+        purgers: ['127.0.0.1', '127.0.0.6'],
+        trustedProxies: ['127.0.0.5', '127.0.0.6'],
         cache: {
           types: [{ type: 'products', path: '/p/*' }],
           variants: { cookies: ['currency'], freeCookies: ['currency'] },
@@ -113,6 +113,8 @@ describe('X-Pagecache-Debug', () => {
     ['another proxy on the machine', { via: '1.1 nginx' }, '127.0.0.1'],
     ['a trusted proxy that forwards a visitor', { 'x-forwarded-for': visitor }, '127.0.0.5'],
     ['a trusted proxy that is no purger', {}, '127.0.0.5'],
+    ['a trusted proxy that does not name the visitor', { via: '1.1 varnish' }, '127.0.0.6'],
+    ['a trusted proxy that names the visitor in another field', { 'x-real-ip': visitor }, '127.0.0.6'],
     ['a page of another site', { origin: 'http://evil.example' }, '127.0.0.1'],
     ['another value', { 'x-pagecache-debug': 'yes' }, '127.0.0.1'],
   ])('shows nothing to others, and the shop never sees the field: %s', async (name, headers, address) => {

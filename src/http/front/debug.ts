@@ -39,8 +39,9 @@ export async function findDebugger(
   { debugging: { judge }, purges, isTrusted }: DebugOptions,
 ): Promise<Debugger | null> {
   const { remoteAddress } = request.socket
-  // A proxy on this machine that is not trusted to name its clients may forward any visitor's request.
-  const isDirect = isTrusted(remoteAddress) || !isForwarded(request)
+  // A proxy that is not trusted to name its clients, or does not name them where `mayPurge` looks, may forward any visitor's request.
+  const isNamed = isTrusted(remoteAddress) && request.headers['x-forwarded-for'] !== undefined
+  const isDirect = isNamed || !isForwarded(request)
   if (isDirect && purges.mayPurge(toPairs(request.rawHeaders), remoteAddress)) return 'purger'
   if (request.headers.authorization === undefined) return null
   const caller = await authenticate({ request, accepted }, { judge, isTrusted })
