@@ -181,12 +181,12 @@ export class PassAnswer implements PassSink {
     const flushed = writeAtOnce(socket, pending)
     if (flushed || this.#ended || socket.writableLength === 0) return
     // One read of the shop's connection waits in memory for a slow client, no more.
-    this.source!.pause()
+    this.source?.pause()
     socket.setTimeout(stall)
     socket.once('drain', () => {
       if (this.#ended) return
       socket.setTimeout(0)
-      this.source!.resume()
+      this.source?.resume()
     })
   }
 }
