@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { openShop, type Shop } from '../http/api/shop.ts'
 import { until } from '../helpers/until.ts'
@@ -86,6 +87,18 @@ describe.each(leavings)('a visitor who %s', (how) => {
       request(`GET ${own}`) + request('GET /account/second') + request('POST /third', 'Content-Length: 5\r\n') + 'half',
     )
     await asked()
+    leave(socket, how)
+    await shopIsFree(own)
+    expect(complaints()).toEqual([])
+  })
+
+  it('where it has asked for something else meanwhile', async () => {
+    const own = `/account/meanwhile-${how}`
+    const { asked } = silentAfter(own, '')
+    const socket = visit(request(`GET ${own}`))
+    await asked()
+    socket.write(request('GET /account/second'))
+    await pause(50)
     leave(socket, how)
     await shopIsFree(own)
     expect(complaints()).toEqual([])

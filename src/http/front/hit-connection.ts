@@ -4,6 +4,7 @@ import type { HotRequest } from '../../cache/hot.ts'
 import type { View } from '../../cache/hot-views.ts'
 import { BanReader } from '../purge/ban-connection.ts'
 import { EventReader, type EventFront } from '../stages/event-connection.ts'
+import { EarlyChunks } from './early-chunks.ts'
 import type { FrontOptions } from './front-options.ts'
 import { Framing } from './framing.ts'
 import { mostFields } from './guard.ts'
@@ -91,6 +92,7 @@ class HitConnection {
   readonly #framing = new Framing()
   /** Gives a chunk to Node's parser. Null until Node's server has taken the connection over. */
   #parse: Parse | null = null
+  readonly #early: EarlyChunks
   #lastActive = performance.now()
   #answered = false
   /** The client has sent its last byte. */
@@ -102,6 +104,7 @@ class HitConnection {
     this.#socket = socket
     this.#options = options
     this.#toNode = toNode
+    this.#early = new EarlyChunks(socket)
     const { front, silence } = options
     this.#isTrusted = trustOf(socket, front)
     this.#scheme = schemeOf(socket)
@@ -151,6 +154,7 @@ class HitConnection {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#passes.isHolding) return this.#takeRest(chunk)
+    if (this.#passes.working) return this.#early.keep(chunk)
     const isNew = this.#parse === null
     const taken = (isNew && this.#bans.take(chunk)) || ((isNew || this.#isBetween) && this.#takePlain(chunk, isNew))
     if (!taken) this.#pass(chunk)
@@ -244,6 +248,7 @@ class HitConnection {
     this.#lastActive = performance.now()
     this.#socket.setTimeout(this.#options.idle)
     if (this.#parse !== null) this.#options.pipelines.touch(this.#socket)
+    this.#early.putBack()
     if (flushed) this.#socket.resume()
     else pauseUntilDrained(this.#socket, this.#options, nothing)
     if (rest.length > 0) this.#onData(rest)

@@ -124,8 +124,6 @@ export class PassReader implements PassConnection {
         record.end(method, answer.status)
       },
     }
-    // Requests are answered one at a time: the next one waits in the socket.
-    this.socket.pause()
     this.socket.setTimeout(0)
     return true
   }
