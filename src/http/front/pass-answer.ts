@@ -59,6 +59,8 @@ export class PassAnswer implements PassSink {
   #isLast = false
   #chunked = false
   #ended = false
+  /** Whether a part of the answer was written to the socket. */
+  #begun = false
   /** What is written at the end of this turn. */
   #pending: Buffer[] = []
 
@@ -93,8 +95,11 @@ export class PassAnswer implements PassSink {
   }
 
   onError(error: OriginError): void {
-    if (this.status > 0) this.#connection.socket.destroy()
-    else this.respond(originErrorAnswer(error, this.refuse))
+    if (this.#begun) return void this.#connection.socket.destroy()
+    // A client that gets nothing at all may repeat its request.
+    this.#pending = []
+    this.#record.bytes = 0
+    this.respond(originErrorAnswer(error, this.refuse))
   }
 
   onFault(error: unknown): void {
@@ -178,6 +183,7 @@ export class PassAnswer implements PassSink {
     const { socket, stall } = this.#connection
     // The visitor has left, and `close` is on its way.
     if (!socket.writable) return
+    this.#begun = true
     const flushed = writeAtOnce(socket, pending)
     if (flushed || this.#ended || socket.writableLength === 0) return
     // One read of the shop's connection waits in memory for a slow client, no more.

@@ -1,10 +1,12 @@
 import { Readable, Writable } from 'node:stream'
 import type { Socket } from 'node:net'
 import { expect, it, vi } from 'vitest'
+import { OriginError } from '../../../src/cache/origin.ts'
+import { plainAnswer } from '../../../src/cache/refusal.ts'
 import { PassAnswer } from '../../../src/http/front/pass-answer.ts'
 import type { RequestRecord } from '../../../src/http/front/request-record.ts'
 
-it('an endpoint of the daemon may answer with a stream while a slow visitor still has bytes to read', async () => {
+function open(method: string) {
   const written: Buffer[] = []
   const socket = new Writable({
     highWaterMark: 1,
@@ -20,8 +22,25 @@ it('an endpoint of the daemon may answer with a stream while a slow visitor stil
     onError: () => {},
     onAnswered: vi.fn<() => void>(),
   }
-  const answer = new PassAnswer(connection, 'GET', { bytes: 0 } as RequestRecord, vi.fn<() => never>())
+  const record = { bytes: 0, beginAnswer: () => {} } as unknown as RequestRecord
+  const answer = new PassAnswer(connection, method, record, plainAnswer)
+  return { answer, record, connection, text: () => Buffer.concat(written).toString() }
+}
+
+it('an endpoint of the daemon may answer with a stream while a slow visitor still has bytes to read', async () => {
+  const { answer, connection, text } = open('GET')
   answer.send({ status: 200, headers: [], body: Readable.from([Buffer.from('event')], { objectMode: false }) })
   await vi.waitFor(() => expect(connection.onAnswered).toHaveBeenCalledOnce())
-  expect(Buffer.concat(written).toString()).toMatch(/^HTTP\/1.1 200 .*\r\n\r\n5\r\nevent\r\n0\r\n\r\n$/s)
+  expect(text()).toMatch(/^HTTP\/1.1 200 .*\r\n\r\n5\r\nevent\r\n0\r\n\r\n$/s)
+})
+
+it('a response that breaks off before any of it was sent becomes 502', async () => {
+  const { answer, record, connection, text } = open('POST')
+  answer.onHead({ status: 200, headers: [], length: null })
+  answer.onData(Buffer.from('half'))
+  answer.onError(new OriginError('The body is invalid', 'broken'))
+  await vi.waitFor(() => expect(text()).toContain('\r\n\r\n'))
+  expect(text()).toMatch(/^HTTP\/1.1 502 (?!.*half)(?!.*HTTP)/s)
+  expect(connection.onAnswered).toHaveBeenCalledOnce()
+  expect(record.bytes).toBe(Number(/content-length: (\d+)/i.exec(text())![1]))
 })
