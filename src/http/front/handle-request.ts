@@ -161,9 +161,10 @@ async function answerFromCache(
   send(response, { ...answer, body: countedBody(answer.body, record) })
 }
 
-/** Aborts when the visitor disconnects. */
+/** Aborts when the visitor disconnects, or has done so. */
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
+  if (response.closed) gone.abort(visitorLeft)
   response.once('close', () => gone.abort(visitorLeft))
   return gone.signal
 }
