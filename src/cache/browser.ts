@@ -19,7 +19,7 @@ export function hiddenPaths(options: {
 }
 
 /** Fields that allow a cache of any kind to store a response. */
-const allowing = /^(?:cache-control|expires|pragma|(?:[\w-]+-)?cdn-cache-control|edge-control|x-accel-expires)$/i
+export const allowing = /^(?:cache-control|expires|pragma|(?:[\w-]+-)?cdn-cache-control|edge-control|x-accel-expires)$/i
 
 /** The fields of a response that must not be stored. `private` and `no-store` of the shop remain. */
 export function hidden(headers: readonly HeaderPair[]): HeaderPair[] {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { formatHttpDate } from '../../lib/http-date.ts'
 import type { HeaderPair, Page } from '../../pages/page.ts'
+import { allowing } from '../browser.ts'
 import { directivesOf } from '../cache-control.ts'
 import { fieldValue, listElements, withoutFields } from '../fields.ts'
 import { unstored } from '../fetched.ts'
@@ -19,8 +20,8 @@ const ofTemplate = new Set([
   'repr-digest',
 ])
 
-/** Fields that tell caches how to treat a page. */
-const cacheFields = new Set(['cache-control', 'cdn-cache-control', 'pragma'])
+/** Fields of a single vendor with a lifetime that has no directive, so that it cannot be shortened. */
+const ofVendor = new Set(['edge-control', 'x-accel-expires'])
 
 /**
  * The page that a template and its fragments make. It is as fresh as the least fresh of them, and has the tags, Vary
@@ -30,7 +31,10 @@ export function assembledPage(parts: readonly Page[], body: Buffer, now: number)
   const [template] = parts as readonly [Page]
   const oldest = Math.max(...parts.map((part) => ageAt(part, now)))
   const noCache = parts.some((part) => part.noCache)
-  const headers = withoutFields(template.headers, ofTemplate).map(limited(parts, oldest, now))
+  const addsNoCache = noCache && !template.noCache
+  const headers = withoutFields(template.headers, new Set([...ofTemplate, ...ofVendor]))
+    .filter(([name]) => !addsNoCache || !allowing.test(name) || /^cache-control$/i.test(name))
+    .map(limited(parts, oldest, now))
   const names = new Set(parts.flatMap((part) => listElements(fieldValue(part.headers, 'vary'))))
   const page = {
     ...template,
@@ -38,7 +42,7 @@ export function assembledPage(parts: readonly Page[], body: Buffer, now: number)
     headers: [
       ...withoutFields(headers, new Set(['vary'])),
       ...(names.size === 0 ? [] : ([['Vary', [...names].join(', ')]] satisfies HeaderPair[])),
-      ...(noCache && !template.noCache ? ([['Cache-Control', 'no-cache']] satisfies HeaderPair[]) : []),
+      ...(addsNoCache ? ([['Cache-Control', 'no-cache']] satisfies HeaderPair[]) : []),
       ...validators(body, now),
     ],
     vary: Object.assign({}, ...parts.map((part) => part.vary)) as Page['vary'],
@@ -55,7 +59,7 @@ export function assembledPage(parts: readonly Page[], body: Buffer, now: number)
 /** The page that one visitor gets because a part of it may not be shared. */
 export function privatePage(template: Page, body: Buffer, now: number): Page {
   const headers: HeaderPair[] = [
-    ...withoutFields(template.headers, new Set([...ofTemplate, ...cacheFields])),
+    ...withoutFields(template.headers, ofTemplate).filter(([name]) => !allowing.test(name)),
     ['Cache-Control', 'private, no-store'],
     ...validators(body, now),
   ]
@@ -82,7 +86,7 @@ function limited(parts: readonly Page[], age: number, now: number): (field: Head
     's-maxage': left((part) => part.lifetime),
   }
   return ([name, value]) =>
-    cacheFields.has(name.toLowerCase())
+    allowing.test(name)
       ? [
           name,
           value.replace(

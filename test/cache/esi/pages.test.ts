@@ -105,6 +105,40 @@ describe('a page with fragments', () => {
   })
 })
 
+describe('a page with fields for the caches of a vendor', () => {
+  const fields = {
+    'Cloudflare-CDN-Cache-Control': 'max-age=900',
+    'CDN-Cache-Control': 'max-age=900',
+    'Edge-Control': 'cache-maxage=900s',
+    'X-Accel-Expires': '900',
+  }
+  const shown = async () => {
+    const { headers } = await shop.visit('/')
+    return Object.fromEntries(headers.filter(([name]) => /cache-control|edge|accel/i.test(name)))
+  }
+
+  beforeEach(() => shop.page('/', template(include('/_esi/header'), fields)))
+
+  it('tells no cache to store a private fragment', async () => {
+    shop.page('/_esi/header', { fields: { 'Cache-Control': 'private' }, body: 'mine' })
+    expect(await shown()).toEqual({ 'Cache-Control': 'private, no-store' })
+  })
+
+  it('tells no cache to keep it longer than its fragments', async () => {
+    shop.page('/_esi/header', lasting('menu', { 'Cache-Control': 'public, max-age=60' }))
+    expect(await shown()).toEqual({
+      'Cache-Control': 'public, s-maxage=60',
+      'CDN-Cache-Control': 'max-age=60',
+      'Cloudflare-CDN-Cache-Control': 'max-age=60',
+    })
+  })
+
+  it('tells no cache to use it without validation where a fragment says no-cache', async () => {
+    shop.page('/_esi/header', lasting('menu', { 'Cache-Control': 'public, no-cache, max-age=60', ETag: '"1"' }))
+    expect(await shown()).toEqual({ 'Cache-Control': 'no-cache' })
+  })
+})
+
 describe('a fragment', () => {
   it('that is private makes the answer private to its request', async () => {
     let count = 0
