@@ -64,7 +64,7 @@ export class Presenter {
     const presentation = presentationOf(lookup.visit.method, lookup.field)
     const answer = await answerFrom(made.held, presentation, now(), status, bodies, fields)
     if (answer === null) return null
-    const cookies = isTemplate ? [...cookiesOf(live ?? []), ...made.cookies] : []
+    const cookies = isTemplate && !lookup.isAsset ? [...cookiesOf(live ?? []), ...made.cookies] : []
     return {
       ...answer,
       headers: cookies.length === 0 ? answer.headers : [...answer.headers, ...cookies],

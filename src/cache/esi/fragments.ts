@@ -1,7 +1,6 @@
 import { decode, toEncoding, TooLarge } from '../../pages/codec.ts'
 import type { Assembly, MemoryEntry } from '../../pages/memory-tier.ts'
 import type { HeaderPair } from '../../pages/page.ts'
-import type { Channel } from '../channel.ts'
 import { fieldValue } from '../fields.ts'
 import { classify, type Classified, type Lookup, type Nesting } from '../lookup.ts'
 import { OriginError, type OriginFailure } from '../origin.ts'
@@ -79,8 +78,8 @@ export class Fragments {
     return classified.kind === 'lookup' ? within(classified.lookup, page, around) : null
   }
 
-  #classify(place: Place, { visit, channel, trusted }: Lookup): Exclude<Classified, { kind: 'own' | 'unknown-site' }> {
-    const classified = classify(visitOf(visit, channel, place.target), this.#options.classifying, trusted)
+  #classify(place: Place, page: Lookup): Exclude<Classified, { kind: 'own' | 'unknown-site' }> {
+    const classified = classify(visitOf(page, place.target), this.#options.classifying, page.trusted)
     if (classified.kind === 'own' || classified.kind === 'unknown-site') throw new Error('An include left its channel')
     return classified
   }
@@ -106,7 +105,7 @@ export class Fragments {
     const classified = this.#classify(place, page)
     const answer = await (classified.kind === 'lookup'
       ? ask(within(classified.lookup, page, around))
-      : pass(visitOf(page.visit, page.channel, place.target), {
+      : pass(visitOf(page, place.target), {
           isAsset: false,
           reason: 'an empty path',
           ...classified,
@@ -145,9 +144,12 @@ function within(fragment: Lookup, page: Lookup, around: Nesting): Lookup {
   return { ...fragment, within: { ...around, urls: [...around.urls, page.url] } }
 }
 
+/** Fields that are in no key of a page below `cache.assets`, and therefore must not decide about its fragments. */
+const ofVisitor = /^(?:cookie|sw-cache-hash)$/i
+
 /** The request for a fragment, as the visitor of the page would send it. */
-function visitOf(visit: Visit, { scheme, host }: Channel, target: string): Visit {
-  const headers = visit.headers.filter(([name]) => !ofPage.test(name))
+function visitOf({ visit, channel: { scheme, host }, isAsset }: Lookup, target: string): Visit {
+  const headers = visit.headers.filter(([name]) => !ofPage.test(name) && !(isAsset && ofVisitor.test(name)))
   return { ...visit, method: 'GET', scheme, host, target, headers, body: null, onInterim: () => {} }
 }
 

@@ -173,6 +173,22 @@ it('each variant of a fragment is in the pages of its visitors', async () => {
   expect([shop.asked('/'), shop.asked('/_esi/price'), shop.asked('/_esi/hello')]).toEqual([2, 2, 4])
 })
 
+it('the fragments of an asset do not depend on cookies', async () => {
+  const shop = await openEsiShop({
+    variants: { cookies: ['sw-currency'], headers: [], freeCookies: ['sw-currency'] },
+    assets: ['/media'],
+  })
+  onTestFinished(() => shop.close())
+  shop.page('/media/a', template(`price ${include('/_esi/price')}`))
+  shop.page('/_esi/price', ({ fields }) => lasting(/currency=(\w+)/.exec(fields.get('cookie') ?? '')?.[1] ?? 'none'))
+  for (const fields of [{ Cookie: 'sw-currency=EUR' }, { Cookie: 'sw-currency=USD' }, {}])
+    expect((await shop.visit('/media/a', { fields })).text).toBe('price none')
+  shop.page('/media/b', template(include('/_esi/mine')))
+  shop.page('/_esi/mine', { fields: { 'Set-Cookie': 'session=new', 'Cache-Control': 'private' }, body: 'mine' })
+  const own = await shop.visit('/media/b', { fields: { Cookie: 'session=old' } })
+  expect([own.text, own.field('set-cookie')]).toEqual(['mine', null])
+})
+
 it('the state of a visitor that a fragment excludes gets an answer of its own', async () => {
   const shop = await open()
   shop.page('/_esi/menu', ({ fields }) =>
