@@ -18,6 +18,8 @@ export interface Fragment {
   held: MemoryEntry | null
   path: string
   cookies: HeaderPair[]
+  /** Why it is the `alt` of an include; absent for one that was included itself. */
+  insteadOf?: Omission
 }
 
 /** An include that was left out of a page. */
@@ -62,11 +64,12 @@ export class Fragments {
     const first = await this.#try(include.src, page, around)
     if (first.kind === 'fragment' || (include.alt === null && first.kind === 'omission')) return first
     const second = include.alt === null ? null : await this.#try(include.alt, page, around)
-    if (second?.kind === 'fragment') return second
-    const failed = [first, second].find((each) => each?.kind === 'failure')
-    if (failed?.kind !== 'failure') return first as Omission
-    if (!include.optional) throw new OriginError(failed.why, failed.failure)
-    return { kind: 'omission', why: failed.why, failed: true, isCut: false }
+    if (second?.kind === 'fragment')
+      return { ...second, insteadOf: first.kind === 'omission' ? first : failed(first.why) }
+    const failure = [first, second].find((each) => each?.kind === 'failure')
+    if (failure?.kind !== 'failure') return first as Omission
+    if (!include.optional) throw new OriginError(failure.why, failure.failure)
+    return failed(failure.why)
   }
 
   /** The lookup of a fragment by its URL; null where it is not cached or must not be included. */
@@ -127,6 +130,10 @@ export function fits({ isCut, height, count }: Assembly, within: Nesting): boole
 
 function refused(why: string, isCut: boolean): Omission {
   return { kind: 'omission', why, failed: false, isCut }
+}
+
+function failed(why: string): Omission {
+  return { kind: 'omission', why, failed: true, isCut: false }
 }
 
 /** A URL for logs and answers: without its query, and short. */

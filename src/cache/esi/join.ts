@@ -16,7 +16,7 @@ export interface Limits {
 export interface Joined {
   body: Buffer
   assembly: Assembly
-  /** False when a part may not be shared, or is missing because it failed. */
+  /** False when a part may not be shared, or is missing or replaced because it failed. */
   shareable: boolean
   cookies: HeaderPair[]
   /** What was left out of this page itself; null for nothing. */
@@ -39,6 +39,7 @@ export function join(template: Page, pieces: readonly (Buffer | Fragment | Omiss
       omissions.push(piece)
       continue
     }
+    if (piece.insteadOf !== undefined) omissions.push(piece.insteadOf)
     const inside = 1 + (piece.held?.assembly?.count ?? 0)
     const excess =
       count + inside > limits.count

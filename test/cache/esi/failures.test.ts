@@ -62,6 +62,26 @@ describe('a fragment that', () => {
     expect(shop.asked('/')).toBe(1)
   })
 
+  it('is replaced because it fails is tried again at the next visit', async () => {
+    shop.page('/_esi/bad', { status: 404, fields: { 'Cache-Control': 'public, s-maxage=600', xkey: 'banner' } })
+    shop.page('/', template(`a${include('/_esi/bad', 'alt="/_esi/good"')}b`))
+    const replaced = await shop.visit('/')
+    expect(replaced.text).toBe('agoodb')
+    expect(replaced.field('cache-control')).toBe('private, no-store')
+    shop.page('/_esi/bad', lasting('good again', { xkey: 'banner' }))
+    await shop.store.remove({ kind: 'tags', tags: ['banner'] })
+    for (const hot of [false, true]) expect(await shop.visit('/')).toMatchObject({ text: 'agood againb', hot })
+    expect(shop.asked('/')).toBe(1)
+  })
+
+  it('is replaced because of the page around it is included elsewhere', async () => {
+    shop.page('/_esi/self', template(`self ${include('/_esi/within')}`))
+    shop.page('/_esi/within', template(include('/_esi/self', 'alt="/_esi/good"')))
+    expect((await shop.visit('/_esi/self')).text).toBe('self good')
+    shop.page('/', template(include('/_esi/within')))
+    expect((await shop.visit('/')).text).toBe('self ')
+  })
+
   it('expired is served stale while it is renewed, and when the shop fails', async () => {
     shop.page('/', template(`${include('/_esi/menu')}.`, { 'Cache-Control': 'public, s-maxage=6000' }))
     const grants = 'public, s-maxage=60, stale-while-revalidate=30, stale-if-error=600'
