@@ -6,6 +6,7 @@ import { directivesOf } from '../cache-control.ts'
 import { fieldValue, listElements, withoutFields } from '../fields.ts'
 import { unstored } from '../fetched.ts'
 import { ageAt } from '../freshness.ts'
+import { secondaryKey, type SelectingFields } from '../vary.ts'
 
 /** Fields of a page that do not describe it with its fragments. */
 const ofTemplate = new Set([
@@ -20,6 +21,8 @@ const ofTemplate = new Set([
   'repr-digest',
 ])
 
+const byLanguage = 'accept-language'
+
 /** Fields of a single vendor with a lifetime that has no directive, so that it cannot be shortened. */
 const ofVendor = new Set(['edge-control', 'x-accel-expires'])
 
@@ -27,12 +30,13 @@ const ofVendor = new Set(['edge-control', 'x-accel-expires'])
  * The page that a template and its fragments make. It is as fresh as the least fresh of them, and has the tags, Vary
  * names and excluded client states of all. Its ETag is that of its content.
  */
-export function assembledPage(parts: readonly Page[], body: Buffer, now: number): Page {
+export function assembledPage(parts: readonly Page[], body: Buffer, now: number, asked: SelectingFields): Page {
   const [template] = parts as readonly [Page]
   const oldest = Math.max(...parts.map((part) => ageAt(part, now)))
   const noCache = parts.some((part) => part.noCache)
   const addsNoCache = noCache && !template.noCache
-  const headers = withoutFields(template.headers, new Set([...ofTemplate, ...ofVendor]))
+  const dropped = new Set([...ofTemplate, ...ofVendor, ...(isOneLanguage(parts) ? [] : ['content-language'])])
+  const headers = withoutFields(template.headers, dropped)
     .filter(([name]) => !addsNoCache || !allowing.test(name) || /^cache-control$/i.test(name))
     .map(limited(parts, oldest, now))
   const names = new Set(parts.flatMap((part) => listElements(fieldValue(part.headers, 'vary'))))
@@ -45,7 +49,7 @@ export function assembledPage(parts: readonly Page[], body: Buffer, now: number)
       ...(addsNoCache ? ([['Cache-Control', 'no-cache']] satisfies HeaderPair[]) : []),
       ...validators(body, now),
     ],
-    vary: Object.assign({}, ...parts.map((part) => part.vary)) as Page['vary'],
+    vary: varyOf(parts, asked),
     states: [...new Set(parts.flatMap((part) => part.states))],
     initialAge: oldest - Math.max(0, now - template.cachedAt) / 1000,
     noCache,
@@ -54,6 +58,18 @@ export function assembledPage(parts: readonly Page[], body: Buffer, now: number)
     originalSize: body.length,
   }
   return unstored(page, body.length)
+}
+
+/** The secondary key. A part may have been chosen by its language, whatever languages the visitor named whom it was made for. */
+function varyOf(parts: readonly Page[], asked: SelectingFields): Page['vary'] {
+  const vary = Object.assign({}, ...parts.map((part) => part.vary)) as Page['vary']
+  return byLanguage in vary ? { ...vary, ...secondaryKey([byLanguage], asked) } : vary
+}
+
+/** Whether the parts that a shop chooses by language have the language of the template, so that the whole page may be chosen by it. */
+function isOneLanguage(parts: readonly Page[]): boolean {
+  const language = (part: Page) => fieldValue(part.headers, 'content-language')
+  return parts.every((part) => !(byLanguage in part.vary) || language(part) === language(parts[0]!))
 }
 
 /** The page that one visitor gets because a part of it may not be shared. */

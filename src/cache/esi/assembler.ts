@@ -104,7 +104,7 @@ export class Assembler {
     this.#tell(lookup, joined)
     const shareable = obtained.shareable && joined.shareable
     const page = shareable
-      ? assembledPage(joined.assembly.parts, joined.body, now())
+      ? assembledPage(joined.assembly.parts, joined.body, now(), lookup)
       : privatePage(template.page, joined.body, now())
     const mayKeep = shareable && this.#mayKeep(lookup, page, joined.assembly)
     return {

@@ -173,6 +173,26 @@ it('each variant of a fragment is in the pages of its visitors', async () => {
   expect([shop.asked('/'), shop.asked('/_esi/price'), shop.asked('/_esi/hello')]).toEqual([2, 2, 4])
 })
 
+it.each([
+  ['has no language', 'en', undefined],
+  ['has another language', 'en', '*'],
+  ['is chosen by the first of several', undefined, '*'],
+])('a page is not chosen by its language where a fragment %s', async (_, language, ofFragment) => {
+  const shop = await openEsiShop()
+  onTestFinished(() => shop.close())
+  const languageOf = (value: string | undefined) => (value === undefined ? {} : { 'Content-Language': value })
+  shop.page('/', template(`bye ${include('/_esi/bye')} ${include('/_esi/hello')}`, languageOf(language)))
+  shop.page('/_esi/hello', ({ fields }) => {
+    const [wanted = '-'] = (fields.get('accept-language') ?? '').split(',')
+    return lasting(wanted, { Vary: 'Accept-Language', ...languageOf(ofFragment && wanted) })
+  })
+  shop.page('/_esi/bye', ({ fields }) => lasting(fields.get('accept-language') ?? '-', { Vary: 'Accept-Language' }))
+  for (const languages of ['fr', 'en,fr;q=0.5', 'en', 'fr', 'en,fr;q=0.5', 'en'])
+    expect((await shop.visit('/', { fields: { 'Accept-Language': languages } })).text).toBe(
+      `bye ${languages} ${languages.split(',')[0]}`,
+    )
+})
+
 it('the fragments of an asset do not depend on cookies', async () => {
   const shop = await openEsiShop({
     variants: { cookies: ['sw-currency'], headers: [], freeCookies: ['sw-currency'] },
