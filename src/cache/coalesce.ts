@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache'
+import type { Page } from '../pages/page.ts'
 import type { Fence } from '../pages/page-store.ts'
+import { digest } from './ledger.ts'
 
 /** One fetch that several visitors wait for. */
 export interface Flight<T> {
@@ -65,5 +67,24 @@ export class Uncacheable {
 
   delete(key: string): void {
     this.#entries.delete(key)
+  }
+}
+
+/** Pages that the shop has refused to have stored again: what is left of them is not served while it is renewed. */
+export class Refused {
+  /** The time of the refusal, by a digest of the key. */
+  readonly #times = new LRUCache<string, number>({ max: mostRemembered })
+
+  add(key: string, now: number): void {
+    this.#times.set(digest(key), now)
+  }
+
+  /** Whether this page is from before the refusal. */
+  covers(key: string, { cachedAt }: Pick<Page, 'cachedAt'>): boolean {
+    return this.#times.size > 0 && (this.#times.get(digest(key)) ?? -Infinity) >= cachedAt
+  }
+
+  delete(key: string): void {
+    if (this.#times.size > 0) this.#times.delete(digest(key))
   }
 }

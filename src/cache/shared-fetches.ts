@@ -2,10 +2,11 @@ import type { Clock } from '../lib/clock.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { searchTagOf, searchTags } from '../pages/search-tags.ts'
-import { Flights, Uncacheable, type Flight } from './coalesce.ts'
+import { directivesOf } from './cache-control.ts'
+import { Flights, Refused, Uncacheable, type Flight } from './coalesce.ts'
 import type { Fetcher } from './fetch.ts'
 import type { Warming } from './fetch-options.ts'
-import { withoutCookies, type Fetched } from './fetched.ts'
+import { mayStoreLater, withoutCookies, type Fetched } from './fetched.ts'
 import { mayServeStale, usability, type StaleReason, type Usability } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
 import { dynamicBypass, isTypicalRequest } from './may-store.ts'
@@ -15,6 +16,9 @@ import type { HeldPage } from './view.ts'
 
 /** Statuses that a stale page may replace (RFC 5861 §4). */
 export const serverErrors = new Set([500, 502, 503, 504])
+
+/** Statuses of a page that the shop no longer has; others of 400 and above may be about the visitor. */
+const goneStatuses = new Set([404, 410])
 
 interface SharedOptions {
   store: PageStore
@@ -30,6 +34,7 @@ export class SharedFetches {
   readonly #underWay = new Map<string, number>()
   readonly #flights: Flights<HeldPage>
   readonly #uncacheable = new Uncacheable()
+  readonly #refused = new Refused()
 
   constructor(fetcher: Fetcher, options: SharedOptions) {
     this.#fetcher = fetcher
@@ -67,6 +72,8 @@ export class SharedFetches {
     try {
       const fetched = await this.#fetcher.fetch(lookup, validated, fence, warming)
       this.#learn(lookup, fetched)
+      if (fetched.notStored === null) this.#refused.delete(lookup.key)
+      else if (this.#isRefusal(lookup, fetched, stale)) this.#refused.add(lookup.key, now())
       if (fetched.notStored === null || fetched.notStored === otherSearch) this.#uncacheable.delete(lookup.key)
       // Only the response to a request without personal parts says something about the page itself.
       else if (
@@ -98,7 +105,17 @@ export class SharedFetches {
     const use = usability(page, this.#options.now())
     if (use !== 'stale-while-revalidate') return use
     const refused = this.notStored(lookup)
-    return refused === null || refused === dynamicBypass ? use : 'stale'
+    if (refused !== null && refused !== dynamicBypass) return 'stale'
+    return this.#refused.covers(lookup.key, page) ? 'stale' : use
+  }
+
+  /** Whether the shop no longer has a page stored. What it says to a visitor with a session counts only where it says so plainly. */
+  #isRefusal(lookup: Lookup, fetched: Fetched, stale: HeldPage | null): boolean {
+    if (stale === null || lookup.odd || fetched.notStored === null || fetched.notStored === dynamicBypass) return false
+    if (mayStoreLater(fetched.notStored) || this.#isFailure(fetched, stale)) return false
+    if (isPlain(lookup) && (fetched.kind === 'stream' || isPrivateTemplate(fetched))) return true
+    const directives = directivesOf(fetched.kind === 'stream' ? fetched.headers : fetched.live)
+    return (directives.private || directives.noStore) && (fetched.status < 400 || goneStatuses.has(fetched.status))
   }
 
   #standsIn(stale: HeldPage, reason: StaleReason): boolean {

@@ -299,6 +299,35 @@ describe('stale pages', () => {
     expect((await get('/a')).text).not.toBe('page 1')
   })
 
+  it.each([
+    ['a private page', { fields: { 'Cache-Control': 'private' } }],
+    ['a redirect', { status: 302, fields: { 'Cache-Control': 'no-cache, private', Location: '/b' } }],
+    ['a missing page', { status: 404, fields: { 'Cache-Control': 'no-cache, private' } }],
+  ])('a stale page is not served again after %s, whatever cookies visitors have', async (_, reply) => {
+    const { site, get, requests, answersWith } = await expired(shared)
+    answersWith(reply)
+    expect((await get('/a', 'session-=1')).text).toBe('page 1')
+    await until(() => requests.length === 2)
+    await until(async () => (await get('/a', 'session-=2')).text !== 'page 1')
+    site.wait(3600)
+    expect((await get('/a', 'session-=3')).text).not.toBe('page 1')
+    expect((await get('/a')).text).not.toBe('page 1')
+    // Served stale again once the shop has it stored again.
+    answersWith({ fields: shared })
+    const { text } = await get('/a')
+    site.wait(7201)
+    expect((await get('/a', 'session-=3')).text).toBe(text)
+  })
+
+  it('a stale page is still served after a response that may be about the visitor', async () => {
+    const { get, requests, answersWith } = await expired(shared)
+    answersWith({ status: 403, fields: { 'Cache-Control': 'private' } })
+    await until(async () => {
+      expect((await get('/a', 'session-=1')).text).toBe('page 1')
+      return requests.length > 3
+    })
+  })
+
   it('cache.grace can be set by itself', async () => {
     const { site, get } = await expired(shared, { grace: '10s' })
     site.wait(10)
