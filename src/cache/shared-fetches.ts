@@ -8,7 +8,7 @@ import type { Fetcher } from './fetch.ts'
 import type { Warming } from './fetch-options.ts'
 import { mayStoreLater, withoutCookies, type Fetched } from './fetched.ts'
 import { mayServeStale, usability, type StaleReason, type Usability } from './freshness.ts'
-import type { Lookup } from './lookup.ts'
+import { withoutVisitor, type Lookup } from './lookup.ts'
 import { dynamicBypass, isTypicalRequest } from './may-store.ts'
 import { otherSearch, type SearchRules } from './no-vary-search.ts'
 import { hasValidator } from './validation.ts'
@@ -35,6 +35,8 @@ export class SharedFetches {
   readonly #flights: Flights<HeldPage>
   readonly #uncacheable = new Uncacheable()
   readonly #refused = new Refused()
+  /** The pages that are renewed in the background. */
+  readonly #renewing = new Set<string>()
 
   constructor(fetcher: Fetcher, options: SharedOptions) {
     this.#fetcher = fetcher
@@ -98,6 +100,15 @@ export class SharedFetches {
       flight?.settle(shared)
       for (const name of names) this.#leave(name)
     }
+  }
+
+  /** Fetches a stale page in the background; null while that is under way. Fetches that nobody can join must not add up either. */
+  renew(lookup: Lookup, stale: HeldPage): Promise<Fetched> | null {
+    const isWhole = stale.page.range === null
+    const name = `${lookup.key}\n${isWhole ? '' : lookup.field('range')}`
+    if (this.join(lookup) !== null || this.#renewing.has(name)) return null
+    this.#renewing.add(name)
+    return this.fetch(withoutVisitor(lookup, isWhole), stale).finally(() => this.#renewing.delete(name))
   }
 
   /** How a page may be used for a lookup. While it is renewed, it must not be served if the shop has since refused to have it stored. */

@@ -18,7 +18,7 @@ import type { Exchange } from './origin/exchange.ts'
 import type { Slot } from './origin/slots.ts'
 import { otherSearch, SearchRules } from './no-vary-search.ts'
 import { PassThrough, type PassedVisit, type PassSink } from './pass-through.ts'
-import { classify, withoutVisitor, type ClassifyOptions, type Lookup } from './lookup.ts'
+import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
 import { streamedAnswer } from './present.ts'
 import { Presenter } from './presenter.ts'
 import { probe, type Probed } from './probe.ts'
@@ -233,8 +233,7 @@ export class StorefrontCache {
 
   /** Refetches a page in the background, once for all who get the stale page (stale-while-revalidate, RFC 5861 §3). */
   #revalidate(lookup: Lookup, stale: HeldPage): void {
-    if (this.#fetches.join(lookup) !== null) return
-    this.#fetches.fetch(withoutVisitor(lookup, stale.page.range === null), stale).then(
+    this.#fetches.renew(lookup, stale)?.then(
       (fetched) => {
         if (fetched.kind === 'stream') discard(fetched.body)
       },

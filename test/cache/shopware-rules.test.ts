@@ -319,6 +319,19 @@ describe('stale pages', () => {
     expect((await get('/a', 'session-=3')).text).toBe(text)
   })
 
+  it('visitors of a stale page cost one request while the shop answers one of them by itself', async () => {
+    const { get, requests, answersWith } = await expired(shared)
+    answersWith({ fields: { ...shared, 'sw-dynamic-cache-bypass': '1' } })
+    await until(async () => {
+      await get('/a')
+      return requests.length > 2
+    })
+    const before = requests.length
+    await Promise.all(Array.from({ length: 20 }, () => get('/a')))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(requests.length - before).toBeLessThan(3)
+  })
+
   it('a stale page is still served after a response that may be about the visitor', async () => {
     const { get, requests, answersWith } = await expired(shared)
     answersWith({ status: 403, fields: { 'Cache-Control': 'private' } })
