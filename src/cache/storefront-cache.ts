@@ -108,7 +108,8 @@ export class StorefrontCache {
    * Passes a login of the shop through, although its path is the daemon's token endpoint
    * (docs/decisions/0027-shop-logins.md). `refuse` builds the answer when the shop gives none.
    */
-  async passLogin(visit: Visit, refuse: Refuse): Promise<Answer> {
+  async passLogin(sent: Visit, refuse: Refuse): Promise<Answer> {
+    const visit = this.classifying.variants.classes.classified(sent)
     const classified = classify(visit, this.classifying)
     if (classified.kind !== 'own' || classified.channel === null) return this.answer(visit)
     const { channel, target, url } = classified
