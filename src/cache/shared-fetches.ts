@@ -102,7 +102,7 @@ export class SharedFetches {
     }
   }
 
-  /** Fetches a stale page in the background; null while that is under way. Fetches that nobody can join must not add up either. */
+  /** Fetches a stale page in the background; null while that is under way. Fetches that cannot be joined must not add up either. */
   renew(lookup: Lookup, stale: HeldPage): Promise<Fetched> | null {
     const isWhole = stale.page.range === null
     const name = `${lookup.key}\n${isWhole ? '' : lookup.field('range')}`

@@ -60,7 +60,7 @@ export function assembledPage(parts: readonly Page[], body: Buffer, now: number,
   return unstored(page, body.length)
 }
 
-/** The secondary key. A part may have been chosen by its language, whatever languages the visitor named whom it was made for. */
+/** The secondary key. A part may have been chosen by its language, whatever languages the visitor of the page named. */
 function varyOf(parts: readonly Page[], asked: SelectingFields): Page['vary'] {
   const vary = Object.assign({}, ...parts.map((part) => part.vary)) as Page['vary']
   return byLanguage in vary ? { ...vary, ...secondaryKey([byLanguage], asked) } : vary
