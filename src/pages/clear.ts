@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readdirSync, renameSync } from 'node:fs'
 import { mkdir, readdir, rename } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { makeDirectory } from '../lib/make-directory.ts'
 import { busy, codeOf, faultOf, unwritable } from './faults.ts'
@@ -171,17 +171,24 @@ async function clearEverything(places: Places, trace: number | null): Promise<nu
   makeDirectory(directory, directoryMode)
   const removed = await clearPages(places, trace)
   const trash = newTrash(directory)
-  await mkdir(trash, { mode: directoryMode })
   for (const name of await readdir(directory)) {
     if (name === 'pages' || isTrash(name) || isFresh(name) || isCleared(name)) continue
+    await moveInto(trash, join(directory, name))
+  }
+  removeTrash(directory)
+  return removed
+}
+
+/** Moves a file or directory. Another process may delete `trash` at any moment: it is made anew while there is something to move. */
+async function moveInto(trash: string, path: string): Promise<void> {
+  while (lookAt(path) !== null) {
+    await mkdir(trash, { mode: directoryMode, recursive: true })
     try {
-      await rename(join(directory, name), join(trash, name))
+      return await rename(path, join(trash, basename(path)))
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error
     }
   }
-  removeTrash(directory)
-  return removed
 }
 
 const clearingPatience = 5_000
