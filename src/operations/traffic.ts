@@ -20,7 +20,10 @@ const summary = {
   originTime: described(z.number(), 'milliseconds that the shop took, in total'),
   servedTime: described(z.number(), 'milliseconds until the answers began, in total'),
   p95: described(z.nullable(milliseconds), '95th percentile of the time until an answer began, in milliseconds'),
-  originP95: described(z.nullable(milliseconds), 'the same for misses and bypassed requests'),
+  originP95: described(
+    z.nullable(milliseconds),
+    '95th percentile for misses and bypassed requests alone, in milliseconds',
+  ),
   statuses: z.object({ '1xx': count, '2xx': count, '3xx': count, '4xx': count, '5xx': count }),
 }
 

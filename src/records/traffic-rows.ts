@@ -46,7 +46,7 @@ export interface TrafficRow extends TrafficAmounts {
 }
 
 /** The most frequent misses of an hour (UTC). */
-interface TrafficMissRow {
+export interface TrafficMissRow {
   /** Hours since the epoch. */
   hour: number
   channel_id: string

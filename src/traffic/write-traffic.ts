@@ -4,6 +4,7 @@ import {
   amountColumns,
   type TrafficAmounts,
   type TrafficRow,
+  type TrafficMissRow,
 } from '../records/traffic-rows.ts'
 import { prepareRows } from '../records/statements.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
@@ -83,23 +84,18 @@ function adderTo(table: 'traffic_minutes' | 'traffic_hours') {
 const addMinutes = adderTo('traffic_minutes')
 const addHours = adderTo('traffic_hours')
 
-const addMisses = prepareRows<{
-  hour: number
-  channel_id: string
-  path: string
-  reason: string
-  requests: number
-  origin_us: number
-}>(['hour', 'channel_id', 'path', 'reason', 'requests', 'origin_us'], (rows, db) =>
-  db
-    .insertInto('traffic_misses')
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict.columns(['hour', 'channel_id', 'path', 'reason']).doUpdateSet((eb) => ({
-        requests: eb('traffic_misses.requests', '+', eb.ref('excluded.requests')),
-        origin_us: eb('traffic_misses.origin_us', '+', eb.ref('excluded.origin_us')),
-      })),
-    ),
+const addMisses = prepareRows<TrafficMissRow>(
+  ['hour', 'channel_id', 'path', 'reason', 'requests', 'origin_us'],
+  (rows, db) =>
+    db
+      .insertInto('traffic_misses')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['hour', 'channel_id', 'path', 'reason']).doUpdateSet((eb) => ({
+          requests: eb('traffic_misses.requests', '+', eb.ref('excluded.requests')),
+          origin_us: eb('traffic_misses.origin_us', '+', eb.ref('excluded.origin_us')),
+        })),
+      ),
 )
 
 /** Adds misses to an hour, of which only the most frequent stay. */

@@ -1,9 +1,8 @@
-import { connect } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { bearer, createClient, fetchToken, prefix } from '../helpers/api-client.ts'
 import { exchange, isHit } from '../helpers/exchange.ts'
 import type { Reply } from '../helpers/origin.ts'
+import { expectHeldBack } from './slow-visitor.ts'
 import { until } from '../helpers/until.ts'
 import { openShop, page, type Shop } from '../http/api/shop.ts'
 import { isFromSocket, methodOf, requestFor, send } from '../http/front/outcome.ts'
@@ -119,34 +118,8 @@ describe('the socket and Node’s server give the same answer', () => {
   })
 })
 
-it('a visitor who does not read holds the shop back, and gets everything in the end', async () => {
-  const size = 60 * 1024 * 1024
-  let sent = 0
-  let held = false
-  shop.origin.on('/never/film', async (_, response) => {
-    response.writeHead(200, { 'cache-control': 'no-store', 'content-length': size })
-    for (const piece = Buffer.alloc(64 * 1024, 'x'); sent < size; sent += piece.length) {
-      if (response.write(piece)) continue
-      held = true
-      await new Promise((resolve) => response.once('drain', resolve))
-    }
-    response.end()
-  })
-  const socket = connect({ port: shop.port, host: '127.0.0.1' })
-  onTestFinished(() => void socket.destroy())
-  socket.write(get('/never/film'))
-  await until(() => held)
-  // As much as fits into the buffers of four sockets.
-  await until(async () => {
-    const before = sent
-    await pause(200)
-    return sent === before
-  })
-  expect(sent).toBeLessThan(size)
-  let received = 0
-  socket.on('data', (chunk) => (received += chunk.length))
-  await until(() => received > size)
-})
+it('a visitor who does not read holds the shop back, and gets everything in the end', () =>
+  expectHeldBack(shop, '/never/film', 'no-store', get('/never/film')))
 
 it('requests that do not wait for each other are answered in order', async () => {
   const targets = ['/never', '/healthz', '/large', '/never/chunks', '/api/_info/health-check', '/never/empty', '/new?c']

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { exchange, isHit } from '../helpers/exchange.ts'
 import type { Reply } from '../helpers/origin.ts'
+import { expectHeldBack } from './slow-visitor.ts'
 import { until } from '../helpers/until.ts'
 import { openShop, page, type Shop } from '../http/api/shop.ts'
 import { isFromSocket, methodOf, requestFor, send } from '../http/front/outcome.ts'
@@ -174,34 +175,8 @@ it('requests that do not wait for each other are answered in order', async () =>
   }
 })
 
-it('a visitor who does not read holds the shop back, and gets everything in the end', async () => {
-  const size = 60 * 1024 * 1024
-  let sent = 0
-  let held = false
-  shop.origin.on('/account/film', async (_, response) => {
-    response.writeHead(200, { 'cache-control': 'private', 'content-length': size })
-    for (const piece = Buffer.alloc(64 * 1024, 'x'); sent < size; sent += piece.length) {
-      if (response.write(piece)) continue
-      held = true
-      await new Promise((resolve) => response.once('drain', resolve))
-    }
-    response.end()
-  })
-  const socket = connect({ port: shop.port, host: '127.0.0.1' })
-  onTestFinished(() => void socket.destroy())
-  socket.write(request('GET /account/film'))
-  await until(() => held)
-  // As much as fits into the buffers of four sockets.
-  await until(async () => {
-    const before = sent
-    await pause(200)
-    return sent === before
-  })
-  expect(sent).toBeLessThan(size)
-  let received = 0
-  socket.on('data', (chunk) => (received += chunk.length))
-  await until(() => received > size)
-})
+it('a visitor who does not read holds the shop back, and gets everything in the end', () =>
+  expectHeldBack(shop, '/account/film', 'private', request('GET /account/film')))
 
 it('a POST removes the page that it changes before it is answered', async () => {
   shop.origin.on('/changed', ({ method }) => page(`after ${method}`))
