@@ -50,6 +50,11 @@ describe('through a trusted proxy', () => {
     ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7, 127.0.0.1', 200],
     ['BAN /', 'X-Forwarded-For: [::1]:4711', 200],
     ['BAN /', 'X-Other: 1', 200],
+    ['PURGE /kept', 'X-Real-IP: 192.0.2.7', 403],
+    ['PURGE /kept', 'Via: 1.1 edge', 403],
+    ['PURGEKEYS /kept', 'Forwarded: for=192.0.2.7', 403],
+    ['BAN /', 'CF-Connecting-IP: 192.0.2.7', 403],
+    ['PURGE /kept', 'X-Real-IP: 192.0.2.7\r\nX-Forwarded-For: 127.0.0.1', 200],
   ])('%s with %s', async (line, field, status) => {
     await front.ask('/kept')
     front.origin.forget()
@@ -60,6 +65,33 @@ describe('through a trusted proxy', () => {
     expect(answers[0]!.status).toBe(status)
     await front.ask('/kept')
     expect(front.origin.hits('/kept')).toBe(status === 200 ? 1 : 0)
+  })
+})
+
+describe('through a proxy on the same machine that is not trusted', () => {
+  let shop: Shop
+  beforeAll(async () => {
+    shop = await openShop()
+    shop.origin.otherwise((request) => tagged(`all ${request.path.slice(1)}`))
+  })
+  afterAll(() => shop.close())
+
+  it.each([
+    ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7'],
+    ['PURGE /kept', 'X-Forwarded-For: 127.0.0.1'],
+    ['PURGE /kept', 'X-Real-IP: 127.0.0.1'],
+    ['BAN /', 'Via: 1.1 edge'],
+    ['PURGEKEYS /kept', 'True-Client-IP: 192.0.2.7'],
+  ])('%s with %s is answered 403, and the page is kept', async (line, field) => {
+    await shop.ask('/kept')
+    shop.origin.forget()
+    const { answers } = await speak(
+      shop.port,
+      `${line} HTTP/1.1\r\nHost: ${shop.host}\r\n${field}\r\nxkey: kept\r\nConnection: close\r\n\r\n`,
+    )
+    expect(answers[0]!.status).toBe(403)
+    await shop.ask('/kept')
+    expect(shop.origin.hits('/kept')).toBe(0)
   })
 })
 

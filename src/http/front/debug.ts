@@ -5,7 +5,6 @@ import { fieldValue, toPairs, withoutFields } from '../../cache/fields.ts'
 import type { Answer, Visit } from '../../cache/visit.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { authenticate } from '../api/caller.ts'
-import { isForwarded } from '../forwarded.ts'
 import type { PurgeMethods } from '../purge/methods.ts'
 import type { Accepted } from './guard.ts'
 
@@ -39,10 +38,7 @@ export async function findDebugger(
   { debugging: { judge }, purges, isTrusted }: DebugOptions,
 ): Promise<Debugger | null> {
   const { remoteAddress } = request.socket
-  // A proxy that is not trusted to name its clients, or does not name them where `mayPurge` looks, may forward any visitor's request.
-  const isNamed = isTrusted(remoteAddress) && request.headers['x-forwarded-for'] !== undefined
-  const isDirect = isNamed || !isForwarded(request)
-  if (isDirect && purges.mayPurge(toPairs(request.rawHeaders), remoteAddress)) return 'purger'
+  if (purges.mayPurge(toPairs(request.rawHeaders), remoteAddress)) return 'purger'
   if (request.headers.authorization === undefined) return null
   const caller = await authenticate({ request, accepted }, { judge, isTrusted })
   return 'scopes' in caller && caller.scopes.includes('read') ? 'client' : null

@@ -4,6 +4,7 @@ import type { HeaderPair } from '../../pages/page.ts'
 import { plural } from '../../lib/format.ts'
 import { fieldLines, hasField } from '../../cache/fields.ts'
 import { textAnswer, type WholeAnswer } from '../answer.ts'
+import { areForwarded } from '../forwarded.ts'
 import { examine, type Accepted, type RequestHead } from '../front/guard.ts'
 import { schemeOf } from '../front/proxied.ts'
 import type { RequestRecord } from '../front/request-record.ts'
@@ -62,10 +63,10 @@ export class PurgeMethods {
     return this.isPurger(address) && this.#mayForward(headers, address) && !hasField(headers, 'origin')
   }
 
-  /** Whether a trusted proxy may forward a purge: only for a purger. A proxy on this machine forwards whatever any visitor sends. */
+  /** Whether the address asks for itself, or a trusted proxy names a purger. A proxy on this machine forwards whatever any visitor sends. */
   #mayForward(headers: readonly HeaderPair[], address: string | undefined): boolean {
     const forwarded = this.#options.isTrusted(address) ? fieldLines(headers, 'x-forwarded-for') : []
-    return forwarded.length === 0 || this.isPurger(lastAddress(forwarded))
+    return forwarded.length === 0 ? !areForwarded(headers) : this.isPurger(lastAddress(forwarded))
   }
 
   /** Answers a request that the guard has accepted. */
