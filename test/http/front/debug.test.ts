@@ -4,6 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Visit } from '../../../src/cache/visit.ts'
 import type { FrontOptions } from '../../../src/http/front/front-options.ts'
 import { createFront } from '../../../src/http/front/front.ts'
+import { until } from '../../helpers/until.ts'
 
 it('asks the shop nothing for a visitor who has left while its token was judged', async () => {
   let judged = () => {}
@@ -28,10 +29,10 @@ it('asks the shop nothing for a visitor who has left while its token was judged'
   onTestFinished(() => void server.close())
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.write('GET /a HTTP/1.1\r\nHost: shop.example\r\nX-Pagecache-Debug: 1\r\nAuthorization: Bearer x\r\n\r\n')
-  await vi.waitFor(() => expect(judge).toHaveBeenCalledOnce())
+  await until(() => expect(judge).toHaveBeenCalledOnce())
   socket.destroy()
-  await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce())
+  await until(() => expect(ended).toHaveBeenCalledOnce())
   judged()
-  await vi.waitFor(() => expect(answer).toHaveBeenCalledOnce())
+  await until(() => expect(answer).toHaveBeenCalledOnce())
   expect(answer.mock.calls[0]![0].signal!.aborted).toBe(true)
 })

@@ -5,6 +5,7 @@ import { OriginError } from '../../../src/cache/origin.ts'
 import { plainAnswer } from '../../../src/cache/refusal.ts'
 import { PassAnswer } from '../../../src/http/front/pass-answer.ts'
 import type { RequestRecord } from '../../../src/http/front/request-record.ts'
+import { until } from '../../helpers/until.ts'
 
 function open(method: string) {
   const written: Buffer[] = []
@@ -30,7 +31,7 @@ function open(method: string) {
 it('an endpoint of the daemon may answer with a stream while a slow visitor still has bytes to read', async () => {
   const { answer, connection, text } = open('GET')
   answer.send({ status: 200, headers: [], body: Readable.from([Buffer.from('event')], { objectMode: false }) })
-  await vi.waitFor(() => expect(connection.onAnswered).toHaveBeenCalledOnce())
+  await until(() => expect(connection.onAnswered).toHaveBeenCalledOnce())
   expect(text()).toMatch(/^HTTP\/1.1 200 .*\r\n\r\n5\r\nevent\r\n0\r\n\r\n$/s)
 })
 
@@ -39,7 +40,7 @@ it('a response that breaks off before any of it was sent becomes 502', async () 
   answer.onHead({ status: 200, headers: [], length: null })
   answer.onData(Buffer.from('half'))
   answer.onError(new OriginError('The body is invalid', 'broken'))
-  await vi.waitFor(() => expect(text()).toContain('\r\n\r\n'))
+  await until(() => expect(text()).toContain('\r\n\r\n'))
   expect(text()).toMatch(/^HTTP\/1.1 502 (?!.*half)(?!.*HTTP)/s)
   expect(connection.onAnswered).toHaveBeenCalledOnce()
   expect(record.bytes).toBe(Number(/content-length: (\d+)/i.exec(text())![1]))
