@@ -12,28 +12,40 @@ import { licencesOf } from './licences.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** Entries besides the commands: files that bin/, oclif or a worker thread load by path. */
-const extraEntries = [
-  'src/cli/main.ts',
-  'src/cli/command-not-found.ts',
+/** Entries of the command line: the commands, and what bin/ and oclif load by path. */
+const commandEntries = ['commands/**/*.ts', 'src/cli/main.ts', 'src/cli/command-not-found.ts']
+
+/** Entries of worker threads and of the demo's shop. They share no file with the commands, of which each would load a part. */
+const threadEntries = [
   'src/demo/shop-main.ts',
   'src/stages/tracker-main.ts',
   'src/pages/writer-main.ts',
   'src/purge/purger-main.ts',
 ]
 
+/** Everything that each command loads, and the page store, in one file each: looking for fifty small files takes longer than reading them. */
+const commandGroups = [
+  { name: 'command', test: /src\/(?:cli\/(?:main|base-command|output)|lib\/format-bytes)\.ts$/ },
+  { name: 'pages', test: /src\/pages\/filesystem-store\.ts$/ },
+]
+
 /** Not bundled: native, or loading own files at run time. */
 const external = ['better-sqlite3', 'undici']
 
-const bundled = [...(await bundle()), ...(await bundleStorefrontScript()), ...(await bundleAdmin())]
+rmSync(join(root, 'dist'), { recursive: true, force: true })
+const bundled = [
+  ...(await bundle(commandEntries, commandGroups)),
+  ...(await bundle(threadEntries, [])),
+  ...(await bundleStorefrontScript()),
+  ...(await bundleAdmin()),
+]
 writeFileSync(join(root, 'dist/LICENCES.txt'), licencesOf(bundled))
 await writeManifest()
 
-async function bundle() {
-  rmSync(join(root, 'dist'), { recursive: true, force: true })
+async function bundle(patterns, groups) {
   const build = await rolldown({
     cwd: root,
-    input: entries(),
+    input: entries(patterns),
     platform: 'node',
     plugins: [lighterOclif(), lazyBuiltins()],
     resolve: {
@@ -55,13 +67,7 @@ async function bundle() {
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
-    // Everything that each command loads, and the page store, in one file each: looking for fifty small files takes longer than reading them.
-    codeSplitting: {
-      groups: [
-        { name: 'command', test: /src\/(?:cli\/(?:main|base-command|output)|lib\/format-bytes)\.ts$/ },
-        { name: 'pages', test: /src\/pages\/filesystem-store\.ts$/ },
-      ],
-    },
+    codeSplitting: { groups },
     // Halves the bytes to read and to compare with the compile cache. Names are kept for readable stacks.
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
   })
@@ -135,8 +141,8 @@ function lighterOclif() {
 }
 
 /** @returns {Record<string, string>} output name in dist/, without extension → source file */
-function entries() {
-  const files = [...globSync('commands/**/*.ts', { cwd: root }), ...globSync(extraEntries, { cwd: root })]
+function entries(patterns) {
+  const files = globSync(patterns, { cwd: root })
   return Object.fromEntries(files.sort().map((file) => [file.replace(/^src\//, '').replace(/\.ts$/, ''), file]))
 }
 
