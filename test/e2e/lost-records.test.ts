@@ -65,7 +65,6 @@ describe('records that are lost under a daemon', () => {
   it.each(spoilt)('that %s: it says so, writes nothing, makes no file, and serves pages', async (_, spoil) => {
     const shop = await open()
     const api = await (await authorize(shop))()
-    expect((await track(shop)).status).toBe(404)
     await shop.ask('/stored')
     expect(await purge(shop)).toBe(200)
     await spoil(shop)
@@ -73,8 +72,10 @@ describe('records that are lost under a daemon', () => {
     await isLost(shop)
     expect(String((await shop.ask('/readyz')).body)).toContain('records lost')
     await until(() => errors(shop).some((line) => line.includes('The records are lost')))
+    // The first event that this daemon gets: 503, not 500.
+    const event = await track(shop)
+    expect([event.status, String(event.body)]).toEqual([503, expect.stringContaining('"success":false')])
     expect(await purge(shop)).toBe(503)
-    expect((await track(shop)).status).toBe(503)
     const started = await shop.ask('/api/_action/vendor-cache/warmup/start', {
       method: 'POST',
       headers: { authorization: api, 'content-type': 'application/json' },
@@ -93,14 +94,17 @@ describe('records that are lost under a daemon', () => {
     expect(await shop.daemon.ended).toBe(0)
   })
 
-  it.each(spoilt)('that %s: an event that comes first gets 503, not 500', async (_, spoil) => {
-    const shop = await open()
-    expect(await purge(shop)).toBe(200)
-    await spoil(shop)
-    await isLost(shop)
-    const answer = await track(shop)
-    expect([answer.status, String(answer.body)]).toEqual([503, expect.stringContaining('"success":false')])
-  })
+  it.each(spoilt.filter((_, at) => at % 3 === 1))(
+    'that %s: events are rejected after others were counted',
+    async (_, spoil) => {
+      const shop = await open()
+      expect((await track(shop)).status).toBe(404)
+      expect(await purge(shop)).toBe(200)
+      await spoil(shop)
+      await isLost(shop)
+      expect((await track(shop)).status).toBe(503)
+    },
+  )
 
   it.each([1, 2])('and restored: the daemon continues, with %i processes', async (processes) => {
     const shop = await open(processes)

@@ -50,6 +50,23 @@ const names = [
   '/admin/admin.js',
 ]
 
+/** Kinds of requests: method and header fields. */
+const kinds = [
+  ['HEAD', ''],
+  ['POST', 'Content-Length: 0\r\n'],
+  ['PUT', 'Content-Length: 0\r\n'],
+  ['DELETE', ''],
+  ['OPTIONS', ''],
+  ['GET', 'Range: bytes=0-1\r\n'],
+  ['GET', 'If-None-Match: "a"\r\n'],
+  ['GET', 'If-Match: "a"\r\n'],
+  ['GET', 'Authorization: Basic eDp5\r\n'],
+  ['GET', 'Cookie: a=b\r\n'],
+  ['GET', 'Connection: close\r\n'],
+  ['GET', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
+  ['GET', 'Content-Length: 0\r\n'],
+] as const
+
 /** Text of every page of the shop. */
 const shopText = '<title>page</title>'
 
@@ -78,7 +95,7 @@ const lasting = ({ status, headers, body }: WireAnswer, path: string) => ({
 
 describe.each(names)('%s', (path) => {
   it('is the same endpoint in every spelling of its canonical form', async () => {
-    const plain = await ask(path)
+    const [plain, queried] = [await ask(path), await ask(`${path}?v=1`)]
     expect(plain.headers['cache-status']).toBeUndefined()
     for (const spelling of spellings(path)) {
       const answer = await ask(spelling)
@@ -89,29 +106,17 @@ describe.each(names)('%s', (path) => {
       })
       expect({ spelling, ...lasting(await ask(`${spelling}?v=1`), path) }).toEqual({
         spelling,
-        ...lasting(await ask(`${path}?v=1`), path),
+        ...lasting(queried, path),
       })
     }
     expect(shop.origin.requests.map(({ url }) => url)).toEqual([])
   })
 
   it('is never requested from the shop, with any method and any headers', async () => {
-    for (const spelling of [path, ...spellings(path)]) {
-      for (const [method, fields] of [
-        ['HEAD', ''],
-        ['POST', 'Content-Length: 0\r\n'],
-        ['PUT', 'Content-Length: 0\r\n'],
-        ['DELETE', ''],
-        ['OPTIONS', ''],
-        ['GET', 'Range: bytes=0-1\r\n'],
-        ['GET', 'If-None-Match: "a"\r\n'],
-        ['GET', 'If-Match: "a"\r\n'],
-        ['GET', 'Authorization: Basic eDp5\r\n'],
-        ['GET', 'Cookie: a=b\r\n'],
-        ['GET', 'Connection: close\r\n'],
-        ['GET', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
-        ['GET', 'Content-Length: 0\r\n'],
-      ] as const) {
+    const all = [path, ...spellings(path)]
+    for (const [index, [method, fields]] of kinds.entries()) {
+      // A quarter of the pairs: each kind of request in a few spellings, and each spelling with a few kinds.
+      for (const spelling of all.filter((_, at) => (at + index) % 4 === 0)) {
         const answer = await ask(spelling, { method, fields })
         expect([spelling, method, answer.headers['cache-status']]).toEqual([spelling, method, undefined])
         expect([spelling, method, answer.body.includes(shopText)]).toEqual([spelling, method, false])

@@ -88,7 +88,7 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(await pages.sweep()).toEqual({ expired: 0, orphans: 0 })
     })
 
-    it.each([1, 2, 3])('after random operations the counters equal a full scan (seed %i)', async (seed) => {
+    it.each([1, 2])('after random operations the counters equal a full scan (seed %i)', async (seed) => {
       const time = clock()
       const pages = await open({ maxSize: 60_000, maxVariants: 3, now: time.now })
       const random = generator(seed)
