@@ -134,21 +134,19 @@ describe('readers of more stored pages than fit into memory', { concurrent: true
     return own
   }
 
-  it.each([
-    ['20 clients with 30 requests each', 20, 30],
-    ['200 clients with one request each', 200, 1],
-  ])('%s: memory grows by less than 192 MB, and others are served', async (_, readers, requests) => {
+  it('20 clients with 30 requests each and 200 with one: memory grows by less than 192 MB, and others are served', async () => {
     const own = await openMany()
     try {
       const growth = await watchMemory(own.daemon.pid)
       const asked = own.origin.hits()
-      const wanted = (reader: number) =>
-        Array.from({ length: requests }, (__, number) => paths[(reader * requests + number) % pages]!)
+      const readers = [...Array.from({ length: 20 }, () => 30), ...Array.from({ length: 200 }, () => 1)]
+      const wanted = (reader: number, requests: number) =>
+        Array.from({ length: requests }, (_, number) => paths[(reader * requests + number) % pages]!)
       const sockets = await Promise.all(
-        Array.from({ length: readers }, (__, reader) => readLittle(own.port, own.host, wanted(reader))),
+        readers.map((requests, reader) => readLittle(own.port, own.host, wanted(reader, requests))),
       )
       await cut(own, async () => expect((await own.ask('/healthz')).status).toBe(200))
-      // The clients want one to three gigabytes. On a busy machine garbage is collected late.
+      // The clients want four gigabytes. On a busy machine garbage is collected late.
       expect((await growth()) / MiB).toBeLessThan(192)
       expect(own.origin.hits()).toBe(asked)
       expect((await own.ask(paths[0]!)).body.length).toBe(5 * MiB)
