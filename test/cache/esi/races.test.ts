@@ -133,6 +133,7 @@ describe.each([
     const shop = await open(options)
     shop.page('/_esi/menu', lasting('menu 1', { 'Cache-Control': 'public, s-maxage=60', ETag: '"1"' }))
     await shop.visit('/')
+    await until(() => shop.store.waiting().pages === 0)
     shop.wait(61)
     shop.page('/_esi/menu', ({ fields }) => (fields.get('if-none-match') === '"1"' ? { status: 304 } : { status: 500 }))
     expect((await shop.visit('/')).text).toBe('menu 1|foot')
