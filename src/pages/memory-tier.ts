@@ -54,8 +54,8 @@ export class MemoryTier {
   readonly #keysByTag: KeysBy<string> = new Map()
   readonly #keysByUrl: KeysBy<string> = new Map()
   readonly #keysByType: KeysBy<PageType> = new Map()
-  /** Keys of assembled pages by the keys and by the variants of their parts. */
-  readonly #keysByPart: KeysBy<string> = new Map()
+  /** Keys of assembled pages by the variants of their parts, by the keys of these. */
+  readonly #keysByPart = new Map<string, KeysBy<string>>()
   readonly #maxVariants: number
   readonly #largest: number
   #dirty: MemoryEntry[] = []
@@ -171,13 +171,16 @@ export class MemoryTier {
   dropKeys(keys: readonly string[]): void {
     for (const key of keys) {
       this.#entries.delete(key)
-      this.#dropKeys(this.#keysByPart.get(key))
+      for (const made of [...(this.#keysByPart.get(key)?.values() ?? [])]) this.#dropKeys(made)
     }
   }
 
-  /** Drops the pages made of the page that a new one replaces. */
+  /** Drops the pages made of the page that a new one replaces, or of one that varies by other fields. */
   dropMadeOf(page: Page): void {
-    this.#dropKeys(this.#keysByPart.get(variantName(page)))
+    const name = variantOf(page)
+    const fields = fieldsOf(name)
+    for (const [variant, made] of [...(this.#keysByPart.get(page.key) ?? [])])
+      if (variant === name || fieldsOf(variant) !== fields) this.#dropKeys(made)
   }
 
   /** Deletes from the set while iterating, which a Set allows. */
@@ -202,7 +205,11 @@ export class MemoryTier {
       addKey(this.#keysByUrl, page.url, key)
       for (const tag of page.tags) addKey(this.#keysByTag, tag, key)
     }
-    for (const name of partsOf(entries)) addKey(this.#keysByPart, name, key)
+    for (const part of partsOf(entries)) {
+      const variants: KeysBy<string> = this.#keysByPart.get(part.key) ?? new Map()
+      addKey(variants, variantOf(part), key)
+      this.#keysByPart.set(part.key, variants)
+    }
   }
 
   #unlabel(entries: readonly MemoryEntry[], key: string): void {
@@ -211,7 +218,12 @@ export class MemoryTier {
       deleteKey(this.#keysByUrl, page.url, key)
       for (const tag of page.tags) deleteKey(this.#keysByTag, tag, key)
     }
-    for (const name of partsOf(entries)) deleteKey(this.#keysByPart, name, key)
+    for (const part of partsOf(entries)) {
+      const variants = this.#keysByPart.get(part.key)
+      if (variants === undefined) continue
+      deleteKey(variants, variantOf(part), key)
+      if (variants.size === 0) this.#keysByPart.delete(part.key)
+    }
   }
 }
 
@@ -220,13 +232,15 @@ function labelsOf(entries: readonly MemoryEntry[]): Page[] {
   return entries.flatMap(({ page, assembly }) => assembly?.parts ?? [page])
 }
 
-/** The keys and variants of the parts of assembled pages. */
-function partsOf(entries: readonly MemoryEntry[]): string[] {
-  return entries.flatMap(({ assembly }) => (assembly?.parts ?? []).flatMap((part) => [part.key, variantName(part)]))
+/** The parts of assembled pages. */
+function partsOf(entries: readonly MemoryEntry[]): Page[] {
+  return entries.flatMap(({ assembly }) => assembly?.parts ?? [])
 }
 
-function variantName(page: Page): string {
-  return `${page.key}\0${variantOf(page)}`
+/** The names of the fields that a variant was chosen by. */
+function fieldsOf(variant: string): string {
+  const [vary] = JSON.parse(variant) as [[name: string, value: unknown][]]
+  return vary.map(([name]) => name).join()
 }
 
 /** Copies a body that is a slice of a larger buffer, which it would otherwise keep alive. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { formatHttpDate } from '../../lib/http-date.ts'
 import type { HeaderPair, Page } from '../../pages/page.ts'
 import { allowing } from '../browser.ts'
-import { directivesOf } from '../cache-control.ts'
+import { directivesOf, parseDirectives, type Directives } from '../cache-control.ts'
 import { fieldValue, listElements, withoutFields } from '../fields.ts'
 import { unstored } from '../fetched.ts'
 import { ageAt } from '../freshness.ts'
@@ -37,14 +37,14 @@ export function assembledPage(parts: readonly Page[], body: Buffer, now: number,
   const addsNoCache = noCache && !template.noCache
   const dropped = new Set([...ofTemplate, ...ofVendor, ...(isOneLanguage(parts) ? [] : ['content-language'])])
   const headers = withoutFields(template.headers, dropped)
-    .filter(([name]) => !addsNoCache || !allowing.test(name) || /^cache-control$/i.test(name))
+    .filter(([name]) => !addsNoCache || !allowing.test(name) || isCacheControl(name))
     .map(limited(parts, oldest, now))
   const names = new Set(parts.flatMap((part) => listElements(fieldValue(part.headers, 'vary'))))
   const page = {
     ...template,
     tags: [...new Set(parts.flatMap((part) => part.tags))],
     headers: [
-      ...withoutFields(headers, new Set(['vary'])),
+      ...demanding(withoutFields(headers, new Set(['vary'])), demandsOf(parts.slice(1))),
       ...(names.size === 0 ? [] : ([['Vary', [...names].join(', ')]] satisfies HeaderPair[])),
       ...(addsNoCache ? ([['Cache-Control', 'no-cache']] satisfies HeaderPair[]) : []),
       ...validators(body, now),
@@ -93,23 +93,60 @@ function validators(body: Buffer, now: number): HeaderPair[] {
   ]
 }
 
-/** Shortens the lifetimes that a field of the template grants to those of the parts. */
+/** Shortens the times that a field of the template grants to those of the parts. */
 function limited(parts: readonly Page[], age: number, now: number): (field: HeaderPair) => HeaderPair {
-  const left = (lifetime: (part: Page) => number) =>
-    Math.max(0, Math.floor(age + Math.min(...parts.map((part) => lifetime(part) - ageAt(part, now)))))
+  const told = parts.map((part) => ({ ...directivesOf(part.headers), part }))
+  const left = (lifetime: (part: Told) => number) =>
+    Math.max(0, Math.floor(age + Math.min(...told.map((each) => lifetime(each) - ageAt(each.part, now)))))
   const spans: Readonly<Record<string, number>> = {
-    'max-age': left((part) => directivesOf(part.headers).maxAge ?? part.lifetime),
-    's-maxage': left((part) => part.lifetime),
+    'max-age': left(({ maxAge, part }) => maxAge ?? part.lifetime),
+    's-maxage': left(({ part }) => part.lifetime),
+    'stale-while-revalidate': Math.min(...told.map((each) => each.staleWhileRevalidate)),
+    'stale-if-error': Math.min(...told.map((each) => each.staleIfError)),
   }
-  return ([name, value]) =>
-    allowing.test(name)
-      ? [
-          name,
-          value.replace(
-            /\b(s-maxage|max-age)=(\d+)/gi,
-            (_, directive: string, span: string) =>
-              `${directive}=${Math.min(Number(span), spans[directive.toLowerCase()]!)}`,
-          ),
-        ]
-      : [name, value]
+  return ([name, value]) => [name, allowing.test(name) ? value.replace(spanPattern, shortened) : value]
+
+  function shortened(_: string, directive: string, span: string): string {
+    return `${directive}=${Math.min(Number(span), spans[directive.toLowerCase()]!)}`
+  }
+}
+
+type Told = Directives & { part: Page }
+
+const spanPattern = /\b(s-maxage|max-age|stale-while-revalidate|stale-if-error)="?(\d+)"?/gi
+
+/** Directives that hold for a page when they hold for a part of it. */
+const inherited = new Set(['must-revalidate', 'proxy-revalidate', 'no-transform'])
+
+/** What the fragments of a page demand of any cache. */
+function demandsOf(fragments: readonly Page[]): string[] {
+  const fields = fragments.flatMap(({ headers }) => headers.filter(([name]) => isDirectives(name)))
+  const names = fields.flatMap(([, value]) => parseDirectives(value).map(({ name }) => name))
+  // s-maxage forbids shared caches to serve it stale (RFC 9111 §5.2.2.10).
+  return [...new Set(names.map((name) => (name === 's-maxage' ? 'proxy-revalidate' : name)))].filter((name) =>
+    inherited.has(name),
+  )
+}
+
+/** Adds directives to the fields that lack them. */
+function demanding(headers: readonly HeaderPair[], demands: readonly string[]): HeaderPair[] {
+  const lacking = (value: string) => {
+    const names = new Set(parseDirectives(value).map(({ name }) => name))
+    return demands.filter((name) => !names.has(name) && !(name === 'proxy-revalidate' && names.has('s-maxage')))
+  }
+  const added = headers.map(([name, value]): HeaderPair => [
+    name,
+    isDirectives(name) ? [value, ...lacking(value)].join(', ') : value,
+  ])
+  return demands.length === 0 || headers.some(([name]) => isCacheControl(name))
+    ? added
+    : [...added, ['Cache-Control', demands.join(', ')]]
+}
+
+function isCacheControl(name: string): boolean {
+  return /^cache-control$/i.test(name)
+}
+
+function isDirectives(name: string): boolean {
+  return /(?:^|-)cache-control$/i.test(name)
 }

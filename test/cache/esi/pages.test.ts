@@ -105,6 +105,46 @@ describe('a page with fragments', () => {
   })
 })
 
+describe('a page tells other caches', () => {
+  const told = async (page: string, fragment: string, of = 'cache-control') => {
+    shop.page('/', template(include('/_esi/header'), { 'Cache-Control': page, ETag: '"1"' }))
+    shop.page('/_esi/header', lasting('menu', { 'Cache-Control': fragment, ETag: '"1"' }))
+    return (await shop.visit('/')).field(of)
+  }
+
+  it.each([
+    ['public, max-age=60', 'max-age=60, must-revalidate', 'public, max-age=60, must-revalidate'],
+    ['public, max-age=60', 'max-age=60, Proxy-Revalidate', 'public, max-age=60, proxy-revalidate'],
+    ['public, max-age=60', 'max-age=60, no-transform', 'public, max-age=60, no-transform'],
+    ['max-age=60, must-revalidate', 'max-age=60, must-revalidate', 'max-age=60, must-revalidate'],
+    ['public, max-age=60', 's-maxage=60', 'public, max-age=60, proxy-revalidate'],
+    ['public, s-maxage=60', 's-maxage=60', 'public, s-maxage=60'],
+  ])('%s, with a fragment that says %s: %s', async (page, fragment, expected) => {
+    expect(await told(page, fragment)).toBe(expected)
+  })
+
+  it.each([
+    ['max-age=60', '0', '0'],
+    ['max-age=60, stale-while-revalidate=5, stale-if-error=900', '5', '600'],
+    ['max-age=60, stale-while-revalidate=900, stale-if-error=900', '300', '600'],
+  ])('to serve it stale no longer than a fragment that says %s', async (fragment, revalidate, error) => {
+    expect(await told('max-age=60, stale-while-revalidate=300, stale-if-error=600', fragment)).toBe(
+      `max-age=60, stale-while-revalidate=${revalidate}, stale-if-error=${error}`,
+    )
+  })
+
+  it('a shorter lifetime also where the page quotes its own', async () => {
+    expect(await told('public, max-age="900"', 'max-age=60')).toBe('public, max-age=60')
+  })
+
+  it('what a fragment demands in the fields for CDNs too', async () => {
+    const page = { 'Cache-Control': 'public, max-age=60', 'CDN-Cache-Control': 'max-age=60' }
+    shop.page('/', template(include('/_esi/header'), page))
+    shop.page('/_esi/header', lasting('menu', { 'Cache-Control': 'public, max-age=60, must-revalidate' }))
+    expect((await shop.visit('/')).field('cdn-cache-control')).toBe('max-age=60, must-revalidate')
+  })
+})
+
 describe('a page with fields for the caches of a vendor', () => {
   const fields = {
     'Cloudflare-CDN-Cache-Control': 'max-age=900',
