@@ -1,4 +1,5 @@
 import type { HeaderPair } from '../pages/page.ts'
+import type { Allowance } from './esi/allowance.ts'
 import { clientStates, cookieBypass, isEmptyFor } from './bypass.ts'
 import type { Channel } from './channel.ts'
 import type { Channels } from './channels.ts'
@@ -62,8 +63,8 @@ export interface Nesting {
   depth: number
   /** The URLs of the pages around it. */
   urls: readonly string[]
-  /** How many fragments it may include. */
-  left: number
+  /** What the page that the visitor requested may still take. */
+  allowance: Allowance
 }
 
 export type Classified =

@@ -91,10 +91,10 @@ export class SharedFetches {
         )
       if (fetched.kind === 'held' && fetched.shareable && usability(fetched.held.page, now()) !== 'stale')
         shared = fetched.held
-      if (serverErrors.has(fetched.status) && stale !== null && this.#standsIn(stale, 'error')) shared = stale
+      if (serverErrors.has(fetched.status) && this.standsIn(lookup, stale, 'error')) shared = stale
       return lookup.isAsset ? withoutCookies(fetched) : fetched
     } catch (error) {
-      if (stale !== null && this.#standsIn(stale, 'unreachable')) shared = stale
+      if (this.standsIn(lookup, stale, 'unreachable')) shared = stale
       throw error
     } finally {
       flight?.settle(shared)
@@ -123,20 +123,23 @@ export class SharedFetches {
   /** Whether the shop no longer has a page stored. What it says to a visitor with a session counts only where it says so plainly. */
   #isRefusal(lookup: Lookup, fetched: Fetched, stale: HeldPage | null): boolean {
     if (stale === null || lookup.odd || fetched.notStored === null || fetched.notStored === dynamicBypass) return false
-    if (mayStoreLater(fetched.notStored) || this.#isFailure(fetched, stale)) return false
+    if (mayStoreLater(fetched.notStored) || serverErrors.has(fetched.status)) return false
     if (isPlain(lookup) && (fetched.kind === 'stream' || isPrivateTemplate(fetched))) return true
     const directives = directivesOf(fetched.kind === 'stream' ? fetched.headers : fetched.live)
     return (directives.private || directives.noStore) && (fetched.status < 400 || goneStatuses.has(fetched.status))
   }
 
-  #standsIn(stale: HeldPage, reason: StaleReason): boolean {
+  /** Whether a stale page may replace a failed fetch: not after the shop refused to have it stored. */
+  standsIn(lookup: Lookup, stale: HeldPage | null, reason: StaleReason): stale is HeldPage {
+    if (stale === null || this.#refused.covers(lookup.key, stale.page)) return false
     return mayServeStale(stale.page, reason, this.#options.now())
   }
 
   /** Whether an error left visitors with a stale page: it says nothing about whether the page may be stored. */
   #isFailure({ status }: Fetched, stale: HeldPage | null): boolean {
     if (!serverErrors.has(status) || stale === null) return false
-    return this.#standsIn(stale, 'error') || usability(stale.page, this.#options.now()) === 'stale-while-revalidate'
+    const now = this.#options.now()
+    return mayServeStale(stale.page, 'error', now) || usability(stale.page, now) === 'stale-while-revalidate'
   }
 
   /** Whether a page that may answer this URL is being fetched. */

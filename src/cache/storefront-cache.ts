@@ -6,9 +6,10 @@ import { pathsAtOrBelow } from './bypass.ts'
 import { emptyAnswer } from './empty.ts'
 import type { CacheStatus } from './cache-status.ts'
 import { Assembler, templateOf } from './esi/assembler.ts'
+import { warmFragments } from './esi/warm-fragments.ts'
 import { Fetcher } from './fetch.ts'
 import type { Fetched } from './fetched.ts'
-import { mayServeStale, usability } from './freshness.ts'
+import { usability } from './freshness.ts'
 import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
 import { inFlight } from './in-flight.ts'
@@ -192,13 +193,12 @@ export class StorefrontCache {
 
   /** Fetches from the origin for this visitor and all who wait with them. */
   async #lead(lookup: Lookup, stale: HeldPage | null): Promise<Answer> {
-    const { now, store } = this.#options
     const why = stale === null ? 'miss' : 'stale'
-    const fence = store.fence()
+    const fence = this.#options.store.fence()
     try {
       const fetched = await this.#fetches.fetch(lookup, stale)
       this.#lifetimes.note(fetched)
-      if (serverErrors.has(fetched.status) && stale !== null && mayServeStale(stale.page, 'error', now())) {
+      if (serverErrors.has(fetched.status) && this.#fetches.standsIn(lookup, stale, 'error')) {
         const answer = await this.#presenter.hit(lookup, stale, fence, `stale-if-error ${fetched.status}`)
         if (answer !== null && fetched.kind === 'stream') discard(fetched.body)
         if (answer !== null) return answer
@@ -224,8 +224,7 @@ export class StorefrontCache {
       if (stale !== null) return await this.#lead(lookup, null)
       return await this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'invalidated while it was fetched' })
     } catch (error) {
-      if (!(error instanceof OriginError) || stale === null || !mayServeStale(stale.page, 'unreachable', now()))
-        throw error
+      if (!(error instanceof OriginError) || !this.#fetches.standsIn(lookup, stale, 'unreachable')) throw error
       const answer = await this.#presenter.hit(lookup, stale, fence, `stale, ${originFailureText[error.failure]}`)
       if (answer === null) throw error
       return answer
@@ -265,10 +264,8 @@ export class StorefrontCache {
     const isFresh = !force && held !== null && usability(held.page, this.#options.now()) === 'fresh'
     const fetched = isFresh ? null : await this.#fetches.fetch(lookup, held, { signal, slot })
     const warmed = fetched?.kind === 'held' ? fetched.held : fetched === null ? held : null
-    for (const fragment of this.#assembler.fragmentsAt(lookup, warmed)) {
-      const made = await this.warm(fragment, signal, slot, false)
-      if (made?.kind === 'stream') discard(made.body)
-    }
+    const warm = (fragment: Lookup) => this.warm(fragment, signal, slot, false)
+    await warmFragments(this.#assembler, lookup, warmed, warm, signal)
     return fetched
   }
 

@@ -95,6 +95,7 @@ class Transcode {
     const lease: Lease = {
       onCut: null,
       touch: () => this.#room.touch(),
+      grow: (bytes) => this.#room.grow(bytes),
       release: () => {
         if (this.#readers.delete(lease) && this.#readers.size === 0) this.#end()
       },

@@ -4,6 +4,8 @@ export interface Lease {
   onCut: (() => void) | null
   /** Records progress of the work. */
   touch(): void
+  /** Charges more bytes, or fewer, for memory that is in use already: others wait for it. */
+  grow(bytes: number): void
   /** Returns the bytes. Idempotent. */
   release(): void
 }
@@ -79,9 +81,7 @@ export class ByteBudget {
 
   #grant(bytes: number): Lease {
     this.#used += bytes
-    return this.#holder(bytes, () => {
-      this.#used -= bytes
-    })
+    return this.#holder(bytes, () => {})
   }
 
   #holder(bytes: number, giveBack: () => void): Holder {
@@ -93,8 +93,16 @@ export class ByteBudget {
         holder.touched = performance.now()
         if (this.#holders.delete(holder)) this.#holders.add(holder)
       },
+      grow: (more) => {
+        if (!this.#holders.has(holder)) return
+        holder.bytes += more
+        this.#used += more
+        holder.touch()
+        this.#relieve()
+      },
       release: () => {
         if (!this.#holders.delete(holder)) return
+        this.#used -= holder.bytes
         giveBack()
         this.#relieve()
       },

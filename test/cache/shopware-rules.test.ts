@@ -332,6 +332,31 @@ describe('stale pages', () => {
     expect(requests.length - before).toBeLessThan(3)
   })
 
+  it.each([
+    ['answers an error', { status: 503, fields: { 'Cache-Control': 'private' } }],
+    ['cannot be reached', { breaks: 'before' }],
+  ])('a stale page does not come back when the shop, having refused to have it stored, %s', async (_, failure) => {
+    const { site, get, requests, answersWith } = await expired(shared)
+    answersWith({ fields: { 'Cache-Control': 'private' } })
+    await get('/a')
+    await until(() => requests.length === 2)
+    await until(async () => (await get('/a')).text !== 'page 1')
+    answersWith(failure)
+    const answers = await Promise.all([get('/a'), get('/a', 'session-=1'), get('/a')])
+    expect(answers.every(({ status }) => status >= 500)).toBe(true)
+    site.wait(3600)
+    expect((await get('/a')).status).toBeGreaterThanOrEqual(500)
+  })
+
+  it('a stale page is still served to all after an error of the shop, whatever the error says about storing', async () => {
+    const { site, get, answersWith } = await expired({ 'Cache-Control': 'public, max-age=7200' }, { grace: 0 })
+    answersWith({ status: 503, fields: { 'Cache-Control': 'no-store' } })
+    expect((await get('/a')).status).toBe(503)
+    site.wait(1)
+    answersWith({ breaks: 'before' })
+    expect((await get('/a')).text).toBe('page 1')
+  })
+
   it('a stale page is still served after a response that may be about the visitor', async () => {
     const { get, requests, answersWith } = await expired(shared)
     answersWith({ status: 403, fields: { 'Cache-Control': 'private' } })

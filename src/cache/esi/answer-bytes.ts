@@ -1,17 +1,27 @@
 import { discard } from '../body.ts'
 import { toOriginError } from '../origin.ts'
 import type { Answer } from '../visit.ts'
+import type { Allowance } from './allowance.ts'
 
-/** Reads the body of an answer into memory; null when it has more than `limit` bytes. @throws OriginError when it breaks off */
-export async function bytesOf(body: Answer['body'], limit: number): Promise<Buffer | null> {
+/** For texts that are counted already, or that are needed whatever they take. */
+export const unlimited = { takeBytes: () => true, charge: () => {} }
+
+/** Reads the body of an answer into memory; null when it is larger than allowed. @throws OriginError when it breaks off */
+export async function bytesOf(
+  body: Answer['body'],
+  allowance: Pick<Allowance, 'takeBytes' | 'charge'>,
+): Promise<Buffer | null> {
   if (body === null) return Buffer.alloc(0)
-  if (Buffer.isBuffer(body)) return body.length <= limit ? body : null
+  if (Buffer.isBuffer(body)) return allowance.takeBytes(body.length) ? body : null
   const pieces: Buffer[] = []
   let size = 0
   try {
     for await (const piece of 'pieces' in body ? body.pieces(() => {}) : (body as AsyncIterable<Buffer>)) {
+      if (!allowance.takeBytes(piece.length)) {
+        allowance.charge(-size)
+        return null
+      }
       size += piece.length
-      if (size > limit) return null
       // A piece of a stored body is valid until the next one only.
       pieces.push(Buffer.from(piece))
     }

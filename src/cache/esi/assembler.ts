@@ -12,8 +12,10 @@ import { fieldValue } from '../fields.ts'
 import { inFlight } from '../in-flight.ts'
 import type { Lookup } from '../lookup.ts'
 import { OriginError } from '../origin.ts'
+import { selects } from '../vary.ts'
 import { encodingFor, toHeldPage, type HeldPage } from '../view.ts'
-import { bytesOf } from './answer-bytes.ts'
+import { Allowance, memoryShare } from './allowance.ts'
+import { bytesOf, unlimited } from './answer-bytes.ts'
 import { assembledPage, privatePage } from './assembled-page.ts'
 import { fits, Fragments, type Fragment, type FragmentOptions, type Omission } from './fragments.ts'
 import { join, type Joined } from './join.ts'
@@ -21,6 +23,8 @@ import { parseTemplate } from './parse.ts'
 import { mostIncludes, placeOf } from './place.ts'
 
 export interface AssemblerOptions extends FragmentOptions {
+  /** In bytes. */
+  maxPageSize: number
   store: PageStore
   memory: MemoryTier
   bodies: Bodies
@@ -49,9 +53,6 @@ export interface Obtained {
 /** The most messages about left out includes that are remembered, so that each is logged once. */
 const mostTold = 1_000
 
-/** What an assembly takes of memory, as a multiple of its template. */
-const share = 4
-
 /**
  * Makes pages of templates with ESI markup and their fragments. Pages that may be shared are kept in memory until a part
  * of them is purged, renewed or stale (docs/decisions/0089-esi.md).
@@ -74,54 +75,62 @@ export class Assembler {
 
   /**
    * Makes the page of a template. Null when the body of the template no longer exists.
+   * @param obtained null: nobody gets the page, and it is not kept
    * @throws OriginError when a fragment fails that the page needs
    */
-  async assemble(lookup: Lookup, template: HeldPage, obtained: Obtained): Promise<Assembled | null> {
-    // Those within another page count as a part of its share.
-    if (lookup.within !== undefined) return this.#assemble(lookup, template, obtained)
-    const lease = await inFlight.assemblies.lease(template.page.originalSize * share)
+  async assemble(lookup: Lookup, template: HeldPage, obtained: Obtained | null): Promise<Assembled | null> {
+    // Those within another page share its allowance.
+    if (lookup.within !== undefined) return this.#assemble(lookup, template, obtained, lookup.within.allowance)
+    const lease = await inFlight.assemblies.lease(template.page.originalSize * memoryShare)
+    const allowance = new Allowance(mostIncludes, this.#options.maxPageSize, lease)
     const { promise, reject } = Promise.withResolvers<never>()
     lease.onCut = () => reject(new OriginError('too many visitors wait for a fragment', 'overloaded'))
     try {
-      return await Promise.race([this.#assemble(lookup, template, obtained), promise])
+      return await Promise.race([this.#assemble(lookup, template, obtained, allowance), promise])
     } finally {
       lease.release()
     }
   }
 
-  async #assemble(lookup: Lookup, template: HeldPage, obtained: Obtained): Promise<Assembled | null> {
+  async #assemble(
+    lookup: Lookup,
+    template: HeldPage,
+    obtained: Obtained | null,
+    allowance: Allowance,
+  ): Promise<Assembled | null> {
     const { bodies, maxPageSize, now } = this.#options
     const opened = await bodies.open(template, 'identity')
-    const body = opened === null ? null : await bytesOf(opened, Infinity)
+    const body = opened === null ? null : await bytesOf(opened, unlimited)
     if (body === null) return null
-    const pieces = await this.#resolve(lookup, body)
-    const limits = {
-      count: lookup.within?.left ?? mostIncludes,
-      bytes: maxPageSize,
-      isNested: lookup.within !== undefined,
-    }
-    const joined = join(template.page, pieces, limits)
+    const isNested = lookup.within !== undefined
+    if (isNested) allowance.charge(body.length)
+    const pieces = await this.#resolve(lookup, body, allowance)
+    const joined = join(template.page, pieces, { count: mostIncludes, bytes: maxPageSize, isNested })
     this.#tell(lookup, joined)
-    const shareable = obtained.shareable && joined.shareable
+    const shareable = obtained?.shareable === true && joined.shareable
     const page = shareable
       ? assembledPage(joined.assembly.parts, joined.body, now(), lookup)
       : privatePage(template.page, joined.body, now())
     const mayKeep = shareable && this.#mayKeep(lookup, page, joined.assembly)
     return {
-      held: await this.#encode(lookup, page, joined, mayKeep ? obtained.fence : null),
+      held: await this.#encode(lookup, page, joined, mayKeep ? obtained!.fence : null),
       shareable,
       cookies: joined.cookies,
     }
   }
 
-  async #resolve(lookup: Lookup, body: Buffer): Promise<(Buffer | Fragment | Omission)[]> {
+  async #resolve(lookup: Lookup, body: Buffer, allowance: Allowance): Promise<(Buffer | Fragment | Omission)[]> {
     const { within } = lookup
-    const most = within?.left ?? mostIncludes
-    const { pieces, excess } = await parseTemplate(body, most)
-    const includes = pieces.filter((piece) => !Buffer.isBuffer(piece)).length
-    const around = { depth: (within?.depth ?? 0) + 1, urls: within?.urls ?? [], left: most - includes }
+    const template = await parseTemplate(body, mostIncludes)
+    let { excess } = template
+    const around = { depth: (within?.depth ?? 0) + 1, urls: within?.urls ?? [], allowance }
+    const followed = template.pieces.filter((piece) => {
+      const isFollowed = Buffer.isBuffer(piece) || allowance.takeInclude()
+      if (!isFollowed) excess += 1
+      return isFollowed
+    })
     const resolved = await Promise.all(
-      pieces.map((piece) => (Buffer.isBuffer(piece) ? piece : this.#fragments.get(piece, lookup, around))),
+      followed.map((piece) => (Buffer.isBuffer(piece) ? piece : this.#fragments.get(piece, lookup, around))),
     )
     const why = `${excess} includes removed: more than ${mostIncludes} in the page`
     return excess === 0
@@ -145,11 +154,18 @@ export class Assembler {
     const encoding = this.#isWorthIt(made) ? cheapEncodingFor(accepted) : 'identity'
     const encoded = encoding === 'identity' ? body : await encodeCheaply(body, encoding)
     const page: Page = { ...made, encoding, size: encoded.length }
-    if (fence === null || !memory.takes(body.length) || !store.holds(fence))
+    const mayKeep = fence !== null && memory.takes(body.length) && store.holds(fence)
+    if (!mayKeep || !this.#areCurrent(lookup, assembly.parts))
       return { ...toHeldPage(page, { identity: body, [encoding]: encoded }), assembly }
     const entry = memory.set(page, encoding, encoded, assembly)
     if (encodingFor(page, accepted) === ('identity' satisfies Encoding)) memory.addBody(entry, 'identity', body)
     return entry
+  }
+
+  /** Whether no part was renewed while the page waited for the others: what drops the pages made of it has not seen this one. */
+  #areCurrent(lookup: Lookup, parts: readonly Page[]): boolean {
+    const isNewer = (part: Page) => (page: Page) => page.cachedAt > part.cachedAt && selects(page, lookup)
+    return !parts.some((part) => this.#options.store.find(part.key).some(isNewer(part)))
   }
 
   #isWorthIt({ headers, originalSize }: Page): boolean {
@@ -168,10 +184,11 @@ export class Assembler {
     this.#options.onError(message, null)
   }
 
-  /** The lookups of the fragments of a template that may be cached. */
+  /** The lookups of the fragments of a template that may be cached, as many as a page at any depth may have. */
   fragmentsAt(lookup: Lookup, held: HeldPage | null): Lookup[] {
-    const around = { depth: (lookup.within?.depth ?? 0) + 1, urls: lookup.within?.urls ?? [], left: mostIncludes }
-    return (held?.page.fragments ?? []).flatMap((url) => this.#fragments.lookupOf(url, lookup, around) ?? [])
+    const { depth = 0, urls = [], allowance = new Allowance(mostIncludes, 0, null) } = lookup.within ?? {}
+    const followed = (held?.page.fragments ?? []).filter(() => allowance.takeInclude())
+    return followed.flatMap((url) => this.#fragments.lookupOf(url, lookup, { depth: depth + 1, urls, allowance }) ?? [])
   }
 
   /** The URLs of the fragments that a template includes. */

@@ -1,12 +1,14 @@
 import { decode, toEncoding, TooLarge } from '../../pages/codec.ts'
 import type { Assembly, MemoryEntry } from '../../pages/memory-tier.ts'
 import type { HeaderPair } from '../../pages/page.ts'
+import { discard } from '../body.ts'
 import { fieldValue } from '../fields.ts'
 import { classify, type Classified, type Lookup, type Nesting } from '../lookup.ts'
 import { OriginError, type OriginFailure } from '../origin.ts'
 import type { Route } from '../pass-through.ts'
 import type { Answer, Visit } from '../visit.ts'
-import { bytesOf } from './answer-bytes.ts'
+import type { Allowance } from './allowance.ts'
+import { bytesOf, unlimited } from './answer-bytes.ts'
 import type { Include } from './parse.ts'
 import { deepest, placeOf, type Place, type PlaceRules } from './place.ts'
 
@@ -33,14 +35,12 @@ export interface Omission {
 }
 
 export interface FragmentOptions extends PlaceRules {
-  /** In bytes. */
-  maxPageSize: number
   /** Answers from the cache, or from the shop. */
   ask(lookup: Lookup): Promise<Answer>
   pass(visit: Visit, route: Route): Promise<Answer>
 }
 
-/** Why a fragment could not be had. */
+/** Why a fragment could not be obtained. */
 interface Failure {
   kind: 'failure'
   why: string
@@ -102,8 +102,8 @@ export class Fragments {
     }
   }
 
-  async #fetch(place: Place, page: Lookup, around: Nesting): Promise<Fragment | Failure> {
-    const { maxPageSize, ask, pass } = this.#options
+  async #fetch(place: Place, page: Lookup, around: Nesting): Promise<Fragment | Omission | Failure> {
+    const { ask, pass } = this.#options
     const path = shown(place.target)
     const classified = this.#classify(place, page)
     const answer = await (classified.kind === 'lookup'
@@ -113,19 +113,21 @@ export class Fragments {
           reason: 'an empty path',
           ...classified,
         }))
-    const bytes = await decoded(answer, maxPageSize)
-    if (answer.status >= 200 && answer.status < 300 && bytes !== null) {
+    const isGood = answer.status >= 200 && answer.status < 300
+    const bytes = isGood ? await decoded(answer, around.allowance) : discarded(answer)
+    if (bytes === tooLarge) return refused(`${path} removed: the page is too large`, around.depth > 1)
+    if (Buffer.isBuffer(bytes)) {
       const cookies = answer.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
       return { kind: 'fragment', bytes, held: answer.source ?? null, path, cookies }
     }
-    const why = bytes === null ? 'it is too large or its coding is unknown' : `status ${answer.status}`
+    const why = isGood ? 'its coding is unknown' : `status ${answer.status}`
     return { kind: 'failure', why: `${path} failed: ${why}`, failure: answer.status === 504 ? 'timeout' : 'broken' }
   }
 }
 
 /** Whether an assembled page may be a fragment where it is: it must not exceed what the pages around it allow. */
 export function fits({ isCut, height, count }: Assembly, within: Nesting): boolean {
-  return !isCut && within.depth + height <= deepest && count <= within.left
+  return !isCut && within.depth + height <= deepest && count <= within.allowance.includes
 }
 
 function refused(why: string, isCut: boolean): Omission {
@@ -160,15 +162,27 @@ function visitOf({ visit, channel: { scheme, host }, isAsset }: Lookup, target: 
   return { ...visit, method: 'GET', scheme, host, target, headers, body: null, onInterim: () => {} }
 }
 
-/** The body of an answer without its coding; null when it is too large or its coding is unknown. */
-async function decoded(answer: Answer, limit: number): Promise<Buffer | null> {
-  const bytes = await bytesOf(answer.body, limit)
+const tooLarge = 'too large'
+
+/** The body of an answer without its coding; null when that is unknown. What it takes of the allowance is taken from it. */
+async function decoded(answer: Answer, allowance: Allowance): Promise<Buffer | typeof tooLarge | null> {
   const encoding = toEncoding(fieldValue(answer.headers, 'content-encoding'))
-  if (bytes === null || encoding === null || encoding === 'identity') return encoding === null ? null : bytes
+  if (encoding === null) return discarded(answer)
+  // A nested page is made of texts that were taken already.
+  const isMade = answer.source?.assembly !== undefined
+  const bytes = await bytesOf(answer.body, isMade ? unlimited : allowance)
+  if (bytes === null || encoding === 'identity') return bytes ?? tooLarge
   try {
-    return await decode(bytes, encoding, limit)
+    const whole = await decode(bytes, encoding, bytes.length + allowance.bytes)
+    return allowance.takeBytes(whole.length - bytes.length) ? whole : tooLarge
   } catch (error) {
-    if (error instanceof TooLarge) return null
+    if (error instanceof TooLarge) return tooLarge
     throw new OriginError(`the shop sent an invalid ${encoding} body`, 'broken', error)
   }
+}
+
+function discarded({ body }: Answer): null {
+  if (body !== null && 'pieces' in body) body.discard()
+  else if (body !== null && !Buffer.isBuffer(body)) discard(body)
+  return null
 }

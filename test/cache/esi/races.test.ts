@@ -1,12 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openFilesystemStore } from '../../../src/pages/filesystem-store.ts'
-import { classifyUrl } from '../../../src/cache/classify-url.ts'
-import type { Lookup } from '../../../src/cache/lookup.ts'
 import type { Selection } from '../../../src/pages/page-store.ts'
 import { until } from '../../helpers/until.ts'
 import type { Reply } from '../scripted-origin.ts'
 import { shopUrl } from '../site.ts'
-import { include, lasting, openEsiShop, template } from './shop.ts'
+import { include, lasting, lookupOf, openEsiShop, template } from './shop.ts'
 
 async function open(options: { memory?: number; writer?: boolean } = {}) {
   const { writer = false, ...changes } = options
@@ -106,10 +104,41 @@ describe.each([
     shop.page('/_esi/menu', lasting('menu 2', { xkey: 'menu' }))
     shop.page('/', template(`new ${include('/_esi/menu')}`))
     shop.wait(1)
-    const { signal } = new AbortController()
-    const classified = classifyUrl(`${shopUrl}${target}`, {}, signal, shop.cache.classifying)
-    await shop.cache.warm((classified as { lookup: Lookup }).lookup, signal)
+    await shop.cache.warm(lookupOf(shop, target), new AbortController().signal)
     expect((await shop.visit('/')).text).toBe(expected)
+  })
+
+  it.each([
+    ['', { Vary: 'Accept-Language' }],
+    ['', { Vary: 'Foo' }],
+    ['Foo', {}],
+    ['Foo', { Vary: 'Foo, Accept-Language' }],
+  ])('is made again of a fragment with Vary: %s that was renewed with %o', async (before, fields) => {
+    const shop = await open(options)
+    shop.page('/_esi/menu', lasting('menu 1', before === '' ? {} : { Vary: before }))
+    const visits = { fields: { 'Accept-Language': 'de', Foo: 'bar' } }
+    for (let round = 0; round < 2; round++) expect((await shop.visit('/', visits)).text).toBe('menu 1|foot')
+    shop.page('/_esi/menu', lasting('menu 2', fields))
+    shop.wait(1)
+    await shop.cache.warm(lookupOf(shop, '/_esi/menu', visits.fields), new AbortController().signal)
+    expect((await shop.visit('/', visits)).text).toBe('menu 2|foot')
+    expect(shop.asked('/')).toBe(1)
+  })
+
+  it('is not kept with a fragment that was renewed while it waited for another', async () => {
+    const shop = await open(options)
+    let answer: ((reply: Reply) => void) | null = null
+    shop.page('/_esi/foot', () => new Promise<Reply>((resolve) => (answer = resolve)))
+    const visit = shop.visit('/')
+    await until(() => expect(answer).not.toBeNull())
+    await until(async () => expect((await shop.visit('/_esi/menu')).field('cache-status')).toContain('hit'))
+    shop.page('/_esi/menu', lasting('menu 2', { xkey: 'menu' }))
+    shop.wait(1)
+    await shop.cache.warm(lookupOf(shop, '/_esi/menu'), new AbortController().signal)
+    answer!(lasting('foot', { xkey: 'foot' }))
+    await visit
+    for (let visits = 0; visits < 2; visits++) expect((await shop.visit('/')).text).toBe('menu 2|foot')
+    expect(shop.asked('/')).toBe(1)
   })
 
   it('with a fragment that says no-cache has it validated at each visit', async () => {

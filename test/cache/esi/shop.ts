@@ -1,6 +1,8 @@
 import type { CacheSettings } from '../../../src/cache/build.ts'
+import { classifyUrl } from '../../../src/cache/classify-url.ts'
+import type { Lookup } from '../../../src/cache/lookup.ts'
 import type { Fields, OriginRequest, Reply } from '../scripted-origin.ts'
-import { openSite, type Site } from '../site.ts'
+import { openSite, shopUrl, type Site } from '../site.ts'
 
 type Made = Reply | ((request: OriginRequest) => Reply | Promise<Reply>)
 
@@ -48,4 +50,11 @@ export async function openEsiShop(
     page: (target, reply) => void pages.set(target, reply),
     asked: (target) => site.origin.requests.filter((request) => request.target === target).length,
   }
+}
+
+/** The lookup of a page by a warmup. */
+export function lookupOf({ cache }: Site, target: string, fields: Record<string, string> = {}): Lookup {
+  const classified = classifyUrl(`${shopUrl}${target}`, fields, new AbortController().signal, cache.classifying)
+  if (classified?.kind !== 'lookup') throw new Error(`${target} is not looked up`)
+  return classified.lookup
 }
