@@ -24,7 +24,7 @@ const maxKeysPerGroup = 4 * maxKeysPerTransaction
 const maxUnreleased = 500
 /** Most wide invalidations at a time. Each is carried out in slices, and groups run between the slices. */
 const maxWide = 4
-/** An invalidation that has waited for a slow disk or a lock for longer than this is refused (milliseconds). */
+/** An invalidation that has waited for a slow disk, a lock or wide ones before it for longer than this is refused (milliseconds). */
 const maxWait = 5_000
 
 /** An invalidation that was carried out. */
@@ -81,7 +81,24 @@ export class PurgeLanes {
         const key = this.#mergeKey(plan)
         this.#wide.set(key, [...(this.#wide.get(key) ?? []), waiting])
         setImmediate(() => this.#startWide())
+        setTimeout(() => this.#refuseWide(key), maxWait).unref()
       }
+    })
+  }
+
+  /** Refuses the wide invalidations that were not started in time. */
+  #refuseWide(key: string): void {
+    const rest = this.#inTime(this.#wide.get(key) ?? [])
+    if (rest.length === 0) this.#wide.delete(key)
+    else this.#wide.set(key, rest)
+  }
+
+  /** Refuses those that have waited for too long. Returns the others. */
+  #inTime(group: readonly Waiting[]): Waiting[] {
+    const latest = performance.now() - maxWait
+    return group.filter(({ since, reject }) => {
+      if (since <= latest) reject(new PagecacheError('STORE_BUSY', 'Too many purges are waiting to be written'))
+      return since > latest
     })
   }
 
@@ -115,11 +132,7 @@ export class PurgeLanes {
   #nextGroup(): Waiting[] {
     let keys = 0
     const over = this.#small.findIndex(({ plan }) => (keys += plan.keys.length) > maxKeysPerGroup)
-    const group = this.#small.splice(0, over < 0 ? this.#small.length : Math.max(1, over))
-    const latest = performance.now() - maxWait
-    const late = group.filter(({ since }) => since < latest)
-    for (const { reject } of late) reject(new PagecacheError('STORE_BUSY', 'Too many purges are waiting to be written'))
-    return late.length === 0 ? group : group.filter((waiting) => !late.includes(waiting))
+    return this.#inTime(this.#small.splice(0, over < 0 ? this.#small.length : Math.max(1, over)))
   }
 
   /** Records invalidations durably, then runs `work`. After an error other than a lock each is retried alone, so that none fails because of another. */

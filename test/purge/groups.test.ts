@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
+import { pageTypes } from '../../src/pages/page.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import type { Invalidation, Target } from '../../src/purge/invalidation.ts'
 import { listRecent, readUrlFlow } from '../../src/purge/log/purge-log.ts'
@@ -131,6 +132,26 @@ it('many concurrent purges of everything clear once or twice and are all logged'
   expect(
     await records.db.selectFrom('invalidations').select('intent').where('intent', 'is not', null).execute(),
   ).toEqual([])
+})
+
+it('a wide purge that waits for others for five seconds is refused, without a trace', async () => {
+  const { purging, pages, records } = await openPurges()
+  await store(pages, 'a', { type: 'buybox' })
+  const remove = pages.remove.bind(pages)
+  const gate = Promise.withResolvers<void>()
+  vi.spyOn(pages, 'remove').mockImplementation((...removal) => gate.promise.then(() => remove(...removal)))
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const others = pageTypes.slice(0, 4).map((type) => purging.invalidate(of({ scope: 'type', type })))
+  await vi.waitUntil(() => vi.mocked(pages.remove).mock.calls.length === 4, { timeout: 60_000 })
+  const late = Promise.allSettled([purging.invalidate(of({ scope: 'type', type: 'buybox' }))])
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(await late).toMatchObject([{ status: 'rejected', reason: { code: 'STORE_BUSY' } }])
+  gate.resolve()
+  await Promise.all(others)
+  expect(await pages.count({ kind: 'all' })).toBe(1)
+  expect((await listRecent(records.db, range)).total).toBe(4)
+  expect((await purging.invalidate(of({ scope: 'type', type: 'buybox' }))).pagesRemoved).toBe(1)
 })
 
 it('a group that cannot be recorded is retried one by one, so that only the faulty purge fails', async () => {
