@@ -80,6 +80,7 @@ try {
     traffic: some,
     records: () => Promise.resolve(records),
     now: () => now,
+    monotonic: () => now,
     onError: (message, error) => console.error(message, error),
   })
   for (let round = 0; round < 20; round += 1) {

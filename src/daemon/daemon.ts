@@ -108,7 +108,13 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
 
 /** Writes the traffic of this process to the records of the current app. */
 function recordTraffic(traffic: Traffic, app: () => App, log: Log): TrafficRecorder {
-  return new TrafficRecorder({ traffic, records: () => app().records(), now: Date.now, onError: log.error })
+  return new TrafficRecorder({
+    traffic,
+    records: () => app().records(),
+    now: Date.now,
+    monotonic: () => performance.now(),
+    onError: log.error,
+  })
     .expect(app().config.salesChannels)
     .start()
 }

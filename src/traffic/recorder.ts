@@ -15,8 +15,10 @@ export interface RecorderOptions {
   traffic: Traffic
   /** The current records; a reload replaces them. */
   records(): Promise<Pick<Records, 'db'>>
-  /** Milliseconds since the epoch. */
+  /** The wall clock, in milliseconds since the epoch: what all processes agree on. */
   now(): number
+  /** Milliseconds on a clock that is never set. */
+  monotonic(): number
   onError(message: string, error: unknown): void
 }
 
@@ -30,8 +32,8 @@ export class TrafficRecorder {
   readonly #collected = new WeakMap<Counts, TrafficAmounts>()
   #waiting = new Map<string, MinuteRow>()
   #misses: HourMisses[] = []
-  /** When the requests since the last collection began to arrive. */
-  #since: number
+  /** The time of the last collection on the monotonic clock. */
+  #collectedAt: number
   #timer: NodeJS.Timeout | null = null
   #writing: Promise<void> = Promise.resolve()
   #failing = false
@@ -39,7 +41,7 @@ export class TrafficRecorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options
-    this.#since = options.now()
+    this.#collectedAt = options.monotonic()
   }
 
   /** Names the sales channels whose visitors are counted. */
@@ -72,10 +74,10 @@ export class TrafficRecorder {
   }
 
   #collect(): void {
-    const { traffic, now } = this.#options
-    // Requests since the last collection belong to the minute in which that was.
-    const start = Math.floor(this.#since / 60_000)
-    this.#since = now()
+    const { traffic, now, monotonic } = this.#options
+    // Requests since the last collection belong to the minute in which that was, as the wall clock now has it.
+    const start = Math.floor((now() - (monotonic() - this.#collectedAt)) / 60_000)
+    this.#collectedAt = monotonic()
     for (const series of traffic.series()) {
       if (isVisitors(series.result) && series.channelId !== '') this.#add(start, series)
     }

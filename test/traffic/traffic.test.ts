@@ -15,16 +15,28 @@ const hour = 60 * minute
 
 async function openTraffic() {
   let time = noon
+  let uptime = 0
   const records = await openRecords({ directory: await tempDir(), now: () => time })
   onTestFinished(() => records.close())
   const errors: string[] = []
   const recorderOf = (traffic: Traffic, open: () => Promise<Records> = () => Promise.resolve(records)) =>
-    new TrafficRecorder({ traffic, records: open, now: () => time, onError: (message) => void errors.push(message) })
+    new TrafficRecorder({
+      traffic,
+      records: open,
+      now: () => time,
+      monotonic: () => uptime,
+      onError: (message) => void errors.push(message),
+    })
   return {
     records,
     errors,
     recorderOf,
-    at: (now: number) => void (time = now),
+    at: (now: number) => {
+      uptime += now - time
+      time = now
+    },
+    /** Sets the wall clock, as an operator or a time server does. */
+    setClock: (now: number) => void (time = now),
     read: (question: Partial<TrafficQuestion> = {}) =>
       readTraffic(records.db, { from: noon - hour, to: noon + hour, bucket: 'minute', ...question }, time),
   }
@@ -61,6 +73,26 @@ it('has a column for each latency bucket', () => {
 })
 
 describe('the recorder', () => {
+  it.each([
+    ['backwards', noon - 30 * minute],
+    ['forwards', noon + 30 * minute],
+  ])('counts requests in the minute of the corrected clock after it was set %s', async (_, corrected) => {
+    const { recorderOf, at, setClock, read } = await openTraffic()
+    const traffic = new Traffic()
+    const recorder = recorderOf(traffic)
+    traffic.count('hit', 200, 0.2, 0, shop)
+    at(noon + 5000)
+    setClock(corrected + 10_000)
+    await recorder.write()
+    traffic.count('hit', 200, 0.2, 0, shop)
+    at(corrected + 20_000)
+    await recorder.write()
+    const { series } = await read()
+    expect(series.filter(({ requests }) => requests > 0).map((minute) => [minute.at, minute.requests])).toEqual([
+      [new Date(corrected).toISOString(), 2],
+    ])
+  })
+
   it('writes what every process has counted to the same minute and hour', async () => {
     const { recorderOf, at, read, errors } = await openTraffic()
     const [one, two] = [new Traffic(), new Traffic()]
