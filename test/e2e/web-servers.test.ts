@@ -1,9 +1,13 @@
 import { execFile } from 'node:child_process'
+import { createHash, X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { connect } from 'node:tls'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromium, type Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { createCertificate } from '../helpers/certificate.ts'
 import { startChild, type Child } from '../helpers/child.ts'
@@ -75,6 +79,26 @@ const nginx: WebServer = {
 
 const run = promisify(execFile)
 
+/** A browser that speaks nothing but HTTP/3 to a server with a certificate that only it trusts. */
+async function openHttp3Browser(port: number): Promise<Browser> {
+  const socket = connect({ port, servername: 'shop.example', rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  const { publicKey } = new X509Certificate(socket.getPeerCertificate().raw)
+  socket.destroy()
+  const digest = createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('base64')
+  return await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      `--origin-to-force-quic-on=shop.example:${port}`,
+      `--ignore-certificate-errors-spki-list=${digest}`,
+      '--host-resolver-rules=MAP shop.example 127.0.0.1',
+    ],
+  })
+}
+
 describe.each([caddy, nginx])('$program in front, as docs/deploy.md says', (server) => {
   const canRun = ['curl', 'openssl', server.program].every(installed)
   if (!canRun) console.warn(`The test with a real ${server.program} is left out: it, curl or openssl is not installed.`)
@@ -96,14 +120,18 @@ describe.each([caddy, nginx])('$program in front, as docs/deploy.md says', (serv
     files = await scratch('web-server')
     origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
     const socket = join(files.path, 'pagecache.sock')
-    const channel = { id, url: 'https://shop.example', origin: origin.url }
-    await writeFile(join(files.path, 'pagecache.yaml'), stringify({ server: { socket }, salesChannels: [channel] }))
+    port = await freePort()
+    const salesChannels = [
+      { id, url: 'https://shop.example', origin: origin.url },
+      // A browser names the port.
+      { id: id.replace(/1$/, '2'), url: `https://shop.example:${port}`, origin: origin.url },
+    ]
+    await writeFile(join(files.path, 'pagecache.yaml'), stringify({ server: { socket }, salesChannels }))
     daemon = await startChild([process.execPath, program, 'serve', '--no-workers'], {
       cwd: files.path,
       env: { ...process.env, PAGECACHE_PROJECT_DIR: files.path },
       ready: (logs) => logs.includes('pagecache listens on'),
     })
-    port = await freePort()
     front = await startChild(await server.configure(files.path, port, socket), {
       env: { ...rivalEnvironment, HOME: files.path, XDG_DATA_HOME: files.path, XDG_CONFIG_HOME: files.path },
       ready: () =>
@@ -135,6 +163,30 @@ describe.each([caddy, nginx])('$program in front, as docs/deploy.md says', (serv
         })
       }
       await until(async () => /^cache-status: pagecache; hit/m.test(await ask('/a', ...fields)))
+    },
+  )
+
+  it.skipIf(!canRun || server.program !== 'caddy')('offers HTTP/3', async () => {
+    expect(await ask('/a')).toContain(`\r\nalt-svc: h3=":${port}"`)
+  })
+
+  it.skipIf(!canRun || server.program !== 'caddy' || !installed('chromium'))(
+    'serves pages over HTTP/3 to a browser, with its address and scheme',
+    async () => {
+      const browser = await openHttp3Browser(port)
+      onTestFinished(() => browser.close())
+      const tab = await browser.newPage()
+      tab.setDefaultTimeout(60_000)
+      for (const path of ['/a', '/checkout/cart']) {
+        const answer = await tab.goto(`https://shop.example:${port}${path}`)
+        expect(await answer!.text()).toContain(`page of ${path}`)
+        expect(await tab.evaluate('performance.getEntriesByType("navigation")[0].nextHopProtocol')).toBe('h3')
+        expect(origin.last(path).headers).toMatchObject({
+          host: `shop.example:${port}`,
+          'x-forwarded-for': '127.0.0.1',
+          'x-forwarded-proto': 'https',
+        })
+      }
     },
   )
 
