@@ -14,6 +14,7 @@ import {
 } from './judgement.ts'
 import type { KeyRing } from './key-ring.ts'
 import { LRUCache } from 'lru-cache'
+import { Sessions } from './sessions.ts'
 import { signToken, verifyToken, type Claims } from './tokens.ts'
 
 /** A client's request for a token. */
@@ -47,6 +48,8 @@ const maxCredentialLength = 200
 
 /** Issues and judges the tokens of API clients. */
 export class Authority implements Judge {
+  /** Logins of the admin page. */
+  readonly sessions: Sessions
   readonly #records: Records
   readonly #keys: KeyRing
   readonly #lifetime: number
@@ -57,6 +60,7 @@ export class Authority implements Judge {
   /** @param lifetime of tokens, milliseconds */
   constructor(records: Records, keys: KeyRing, lifetime: number, failures = new Failures(() => performance.now())) {
     this.#failures = failures
+    this.sessions = new Sessions(records, keys)
     this.#records = records
     this.#keys = keys
     this.#lifetime = lifetime

@@ -1,4 +1,5 @@
 import type { HeaderPair } from '../pages/page.ts'
+import { withoutSession } from './session-cookie.ts'
 
 /** The combined value of all lines of a field (RFC 9110 §5.3); null when the field is absent. */
 export function fieldValue(headers: readonly HeaderPair[], name: string): string | null {
@@ -72,10 +73,13 @@ export function connectionFields(headers: readonly HeaderPair[]): Set<string> {
   return new Set([...hopByHop, ...listElements(fieldValue(headers, 'connection'))])
 }
 
-/** The Cookie field of a request, several lines joined (RFC 9113 §8.2.3); null when there is none. */
+/**
+ * The Cookie field of a request for the shop, several lines joined (RFC 9113 §8.2.3), without a login of the admin page; null when there is
+ * none.
+ */
 export function cookieHeader(headers: readonly HeaderPair[]): string | null {
   const lines = fieldLines(headers, 'cookie')
-  return lines.length === 0 ? null : lines.join('; ')
+  return lines.length === 0 ? null : withoutSession(lines.join('; '))
 }
 
 /** The cookies of a request in order. The first of several with the same name counts. */

@@ -7,7 +7,7 @@ import type { Channel } from './channel.ts'
  * - `report`: metrics and the API documents.
  * - `operation`: any path of the HTTP API, whether an endpoint exists there or not.
  * - `token`: the token endpoint, which passes the shop's own logins to the shop.
- * - `admin`: a file of the admin page.
+ * - `admin`: a file of the admin page, or its session.
  * - `stage`: a popup endpoint of one channel; `name` is what follows `/vendor-stage/`.
  * - `stray-stage`: a popup endpoint under a Host that has no channel at this path.
  */
@@ -25,7 +25,7 @@ const exact = new Map<string, 'health' | 'report' | 'token'>([
   ['/api/oauth/token', 'token'],
 ])
 const operationPrefixes = ['/api/_action/vendor-cache', '/api/_action/vendor-stage']
-const adminPaths = new Set(['/admin', '/admin/', '/admin/admin.js', '/admin/admin.css'])
+const adminPaths = new Set(['/admin', '/admin/', '/admin/admin.js', '/admin/admin.css', '/admin/session'])
 
 /** Path prefix of the popup endpoints, relative to the channel's URL. */
 export const stagePrefix = '/vendor-stage'

@@ -14,3 +14,16 @@ export interface ApiClientRow {
   created_by: string | null
   revoked_by: string | null
 }
+
+/** A login of the admin page. Only a hash of its cookie is stored. */
+export interface AdminSessionRow {
+  /** SHA-256 of the cookie's value, base64url. */
+  id: string
+  client_id: string
+  /** Separated by spaces: those that the client had at the login. */
+  scopes: string
+  /** The signing key at the time of the login: the session ends when the key is dropped. */
+  kid: string
+  created_at: number
+  expires_at: number
+}

@@ -5,7 +5,7 @@ import type { QueueTables } from './queue-rows.ts'
 import type { StageTables } from './stage-rows.ts'
 import type { TaskTables } from './task-rows.ts'
 import type { TrafficTables } from './traffic-rows.ts'
-import type { ApiClientRow } from './api-rows.ts'
+import type { AdminSessionRow, ApiClientRow } from './api-rows.ts'
 import type { WarmupLiveRow, WarmupOriginRow, WarmupPurgedRow } from './warm-rows.ts'
 
 /**
@@ -18,6 +18,7 @@ export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, 
   warmup_failures: WarmupFailureRow
   warmup_live: WarmupLiveRow
   api_clients: ApiClientRow
+  admin_sessions: AdminSessionRow
   warmup_origins: WarmupOriginRow
   warmup_purged: WarmupPurgedRow
   sqlite_sequence: SequenceRow

@@ -4,6 +4,8 @@ import type { Operation } from '../../operations/operation.ts'
 import { noChannel } from '../../cache/refusal.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { addAdmin } from '../admin/page.ts'
+import { addSession, type SessionOptions } from '../admin/session.ts'
+import { ShopSessions } from '../../auth/sessions.ts'
 import { errorAnswer, type Answer } from '../answer.ts'
 import { announcesMoreThan, toBodyAnswer } from '../body.ts'
 import type { AnswerOwn } from '../front/front-options.ts'
@@ -15,21 +17,22 @@ import { largestBody } from './input.ts'
 import { addMetrics } from './metrics-endpoint.ts'
 import { addTokenEndpoint } from './oauth.ts'
 import { addOpenapi } from './openapi-page.ts'
-import { addOperations } from './operations.ts'
+import { addOperations, refuseEarly } from './operations.ts'
 import type { ApiOptions } from './options.ts'
 import { notFound, toEvent, type Exchange } from './route.ts'
 
 /** Every endpoint of the daemon as one h3 app (docs/decisions/0061-every-endpoint-is-h3.md). */
 export function createApi(options: ApiOptions, published: readonly Operation[] = operations): AnswerOwn {
-  const judge = options.app.config.auth.mode === 'shop' ? options.shopJudge : options.authority
+  const callers = { ...options, ...authorities(options) }
   const app = new H3()
   app.use((event) => prepare(event, options))
   addHealth(app, options)
-  addOperations(app, published, { ...options, judge })
+  addOperations(app, published, callers)
   addTokenEndpoint(app, options)
   addOpenapi(app)
-  addMetrics(app, { ...options, judge })
+  addMetrics(app, callers)
   addAdmin(app)
+  addSession(app, callers, (exchange) => refuseEarly(exchange, options))
   addStages(app, options.stages)
   app.all('/**', notFound)
   return (place, request, accepted, reply) => {
@@ -39,6 +42,13 @@ export function createApi(options: ApiOptions, published: readonly Operation[] =
     const query = mark < 0 ? null : new URLSearchParams(search)
     void answer(app, { request, reply, accepted, place, query }, options.onError)
   }
+}
+
+/** Who judges tokens, and where the admin page's logins are: with the shop, or here. */
+function authorities({ app, authority, shopJudge }: ApiOptions): Pick<SessionOptions, 'judge' | 'sessions'> {
+  return app.config.auth.mode === 'shop'
+    ? { judge: shopJudge, sessions: async () => new ShopSessions(await shopJudge()) }
+    : { judge: authority, sessions: async () => (await authority()).sessions }
 }
 
 /** Middleware: refuses a foreign Host and a body that is too large, then lets a waiting client send its body. */

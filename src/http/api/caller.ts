@@ -58,14 +58,26 @@ export function addressOf(request: IncomingMessage, isTrusted: IsTrusted): strin
 }
 
 /** The client that a bearer token identifies, or the answer that refuses the request. */
-export async function authenticate(
-  { request, accepted }: { request: IncomingMessage; accepted: Pick<Accepted, 'host'> },
-  { judge, isTrusted }: CallerOptions,
-): Promise<Identity | Answer> {
-  const token = bearerOf(request)
+export async function authenticate(exchange: Asked, options: CallerOptions): Promise<Identity | Answer> {
+  const token = bearerOf(exchange.request)
   if (token === null) return unauthorised('A bearer token is missing.')
   if (token === undefined) return unauthorised('The Authorization field holds no bearer token.')
-  const pending = (await judge()).judge(token, { address: addressOf(request, isTrusted), host: accepted.host })
+  return judged(await options.judge(), token, exchange, options)
+}
+
+interface Asked {
+  request: IncomingMessage
+  accepted: Pick<Accepted, 'host'>
+}
+
+/** The client that a token or session identifies, or the answer that refuses the request. */
+export async function judged(
+  judge: Judge,
+  token: string,
+  { request, accepted }: Asked,
+  { isTrusted }: Pick<CallerOptions, 'isTrusted'>,
+): Promise<Identity | Answer> {
+  const pending = judge.judge(token, { address: addressOf(request, isTrusted), host: accepted.host })
   // A token that was judged before is not awaited: that would cost a turn of the microtask queue.
   const judgement = pending instanceof Promise ? await pending : pending
   switch (judgement.kind) {

@@ -4,14 +4,15 @@ import type { Identity } from '../../auth/judgement.ts'
 import { fromQuery } from '../../operations/from-query.ts'
 import { scopeOf, pathOf, performOperation, type Operation } from '../../operations/operation.ts'
 import { errorAnswer, jsonAnswer, type Answer } from '../answer.ts'
-import { authenticate, carriesSecret, isFromForeignPage, ownHosts, scopeMissing, type CallerOptions } from './caller.ts'
+import { identify, type SessionOptions } from '../admin/session.ts'
+import { carriesSecret, isFromForeignPage, ownHosts, scopeMissing } from './caller.ts'
 import { toField } from './error-answer.ts'
 import { readInput } from './input.ts'
 import type { ApiOptions } from './options.ts'
 import { addRoutes, paramsOf, type Exchange, type Handler, type Method } from './route.ts'
 import { SharedAnswers } from './shared-answers.ts'
 
-export type OperationOptions = Pick<ApiOptions, 'app' | 'isReady' | 'onPerformed'> & CallerOptions
+export type OperationOptions = Pick<ApiOptions, 'app' | 'isReady' | 'onPerformed'> & SessionOptions
 
 /** Adds a route for each operation that has a place in the HTTP API. Every path below their prefixes needs a token, also one without an endpoint. */
 export function addOperations(app: H3, operations: readonly Operation[], options: OperationOptions): void {
@@ -34,14 +35,17 @@ async function admit({ context }: H3Event, options: OperationOptions): Promise<A
   const { exchange } = context
   const refused = refuseEarly(exchange, options)
   if (refused !== null) return refused
-  const caller = await authenticate(exchange, options)
+  const caller = await identify(exchange, options)
   if ('status' in caller) return caller
   context.caller = caller
   return undefined
 }
 
 /** Checks that need no token: the answer to a request that fails them; null if it passes. */
-function refuseEarly({ request, query }: Exchange, { isReady, isTrusted }: OperationOptions): Answer | null {
+export function refuseEarly(
+  { request, query }: Exchange,
+  { isReady, isTrusted }: Pick<OperationOptions, 'isReady' | 'isTrusted'>,
+): Answer | null {
   if (!isReady())
     return errorAnswer(503, 'The daemon is stopping.', [
       ['Connection', 'close'],
@@ -83,7 +87,7 @@ async function change(operation: Operation, event: H3Event, options: OperationOp
   const input = await readInput(operation, exchange.request, exchange.query)
   if ('status' in input) return input
   // The client may have been revoked while its body arrived.
-  const caller = await authenticate(exchange, options)
+  const caller = await identify(exchange, options)
   if ('status' in caller) return caller
   const answer = await answerOf(operation, { ...input.value, ...paramsOf(event) }, caller, options.app)
   if (scopeOf(operation) === 'write') options.onPerformed(operation.name, caller.actor)

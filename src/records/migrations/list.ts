@@ -12,6 +12,7 @@ import { clientMakers } from './0010-client-makers.ts'
 import { deliveriesApart } from './0011-deliveries-apart.ts'
 import { appendOnlyEvents } from './0012-append-only-events.ts'
 import { traffic } from './0013-traffic.ts'
+import { adminSessions } from './0014-admin-sessions.ts'
 
 /** Append-only. A database's version is the number of steps that were run on it. */
 export const migrations: readonly Migration[] = [
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   deliveriesApart,
   appendOnlyEvents,
   traffic,
+  adminSessions,
 ]

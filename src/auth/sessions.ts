@@ -1,0 +1,133 @@
+import { hash, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { oncePerTurn } from '../lib/once-per-turn.ts'
+import type { AdminSessionRow } from '../records/api-rows.ts'
+import type { Records } from '../records/open.ts'
+import { findActiveClient } from './clients.ts'
+import type { Identity, Judge, Judgement, Presenter, Scope } from './judgement.ts'
+import type { KeyRing } from './key-ring.ts'
+
+/** Logins of the admin page, each known by the secret value of a cookie. A judge of these values. */
+export interface SessionStore extends Judge {
+  /** Lifetime of a session in milliseconds; null: that of the token that it was opened with. */
+  readonly lifetime: number | null
+  /** Opens a session for a client that has proved who it is. Returns the value of its cookie, which is never that of an earlier session. */
+  open(client: Identity, token: string): Promise<string>
+  close(value: string): Promise<void>
+}
+
+/** A working day, in milliseconds. */
+const lifetime = 12 * 3_600_000
+
+/** Most sessions of one client; a further login ends the oldest, so that a stolen token cannot fill the database. */
+const maxPerClient = 20
+
+/** Most sessions in memory. */
+const maxKnown = 1000
+
+export const endedSession: Judgement = { kind: 'refused', message: 'The session has ended. Log in again.' }
+
+interface KnownSession {
+  row: AdminSessionRow
+  judgement: Judgement
+  /** The version of the records for which the judgement is valid. */
+  version: string
+}
+
+/** Sessions in the records: a logout, a revoked client or a dropped key ends them at once in every process. */
+export class Sessions implements SessionStore {
+  readonly lifetime = lifetime
+  readonly #records: Records
+  readonly #keys: KeyRing
+  readonly #known = new LRUCache<string, KnownSession>({ max: maxKnown })
+  readonly #version: () => string
+
+  constructor(records: Records, keys: KeyRing) {
+    this.#records = records
+    this.#keys = keys
+    this.#version = oncePerTurn(() => records.version())
+  }
+
+  async open({ actor, scopes }: Identity): Promise<string> {
+    const value = randomBytes(32).toString('base64url')
+    const at = this.#records.now()
+    const row: AdminSessionRow = {
+      id: digestOf(value),
+      client_id: actor,
+      scopes: scopes.join(' '),
+      kid: this.#keys.current().kid,
+      created_at: at,
+      expires_at: at + lifetime,
+    }
+    await this.#records.db.transaction().execute(async (transaction) => {
+      await transaction.deleteFrom('admin_sessions').where('expires_at', '<=', at).execute()
+      const older = await transaction
+        .selectFrom('admin_sessions')
+        .select('id')
+        .where('client_id', '=', actor)
+        .orderBy('created_at', 'desc')
+        .execute()
+      const surplus = older.slice(maxPerClient - 1).map(({ id }) => id)
+      if (surplus.length > 0) await transaction.deleteFrom('admin_sessions').where('id', 'in', surplus).execute()
+      await transaction.insertInto('admin_sessions').values(row).execute()
+    })
+    return value
+  }
+
+  async close(value: string): Promise<void> {
+    await this.#records.db.deleteFrom('admin_sessions').where('id', '=', digestOf(value)).execute()
+  }
+
+  judge(value: string): Judgement | Promise<Judgement> {
+    if (!/^[\w-]{43}$/.test(value)) return endedSession
+    const id = digestOf(value)
+    const known = this.#known.get(id)
+    if (known === undefined || known.version !== this.#version()) return this.#judgeAgain(id)
+    return this.#isOver(known.row) ? endedSession : known.judgement
+  }
+
+  async #judgeAgain(id: string): Promise<Judgement> {
+    const version = this.#records.version()
+    const row = await this.#records.db.selectFrom('admin_sessions').selectAll().where('id', '=', id).executeTakeFirst()
+    const client = row === undefined || this.#isOver(row) ? null : await findActiveClient(this.#records, row.client_id)
+    if (row === undefined || client === null) {
+      this.#known.delete(id)
+      return endedSession
+    }
+    const granted = row.scopes.split(' ')
+    const scopes: Scope[] = client.scopes.filter((scope) => granted.includes(scope))
+    const judgement: Judgement = { kind: 'accepted', actor: client.id, scopes }
+    this.#known.set(id, { row, judgement, version })
+    return judgement
+  }
+
+  #isOver({ expires_at: end, kid }: AdminSessionRow): boolean {
+    return this.#records.now() >= end || this.#keys.find(kid) === null
+  }
+}
+
+/** Sessions where the shop issues the tokens: the cookie has the token, so that a session lasts as long as the shop accepts it. */
+export class ShopSessions implements SessionStore {
+  readonly lifetime = null
+  readonly #shop: Judge
+
+  constructor(shop: Judge) {
+    this.#shop = shop
+  }
+
+  open(_: Identity, token: string): Promise<string> {
+    return Promise.resolve(token)
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  judge(value: string, presenter: Presenter): Judgement | Promise<Judgement> {
+    return this.#shop.judge(value, presenter)
+  }
+}
+
+function digestOf(value: string): string {
+  return hash('sha256', value, 'base64url')
+}

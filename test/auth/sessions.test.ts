@@ -1,0 +1,99 @@
+import { beforeEach, expect, it } from 'vitest'
+import { createClient, revokeClient } from '../../src/auth/clients.ts'
+import { Sessions, ShopSessions } from '../../src/auth/sessions.ts'
+import type { Judgement } from '../../src/auth/judgement.ts'
+import { openAuthority } from './authority.ts'
+
+type Opened = Awaited<ReturnType<typeof openAuthority>>
+
+let opened: Opened
+let sessions: Sessions
+let actor: string
+
+beforeEach(async () => {
+  opened = await openAuthority()
+  sessions = opened.authority.sessions
+  actor = (await createClient(opened.records, 'operator', 'write')).client.id
+})
+
+const open = (scopes: ('read' | 'write')[] = ['read', 'write']) => sessions.open({ actor, scopes })
+
+async function refused(value: string, judge = sessions): Promise<void> {
+  expect(((await judge.judge(value)) as Judgement).kind).toBe('refused')
+}
+
+it('identifies the client of a session with the scopes of its login, in every process', async () => {
+  const other = new Sessions(opened.records, opened.keys)
+  const [whole, narrow] = [await open(), await open(['read'])]
+  for (const judge of [sessions, other]) {
+    expect(await judge.judge(whole)).toEqual({ kind: 'accepted', actor, scopes: ['read', 'write'] })
+    expect(await judge.judge(narrow)).toEqual({ kind: 'accepted', actor, scopes: ['read'] })
+  }
+})
+
+it('stores a hash of the value only, and never gives a value twice', async () => {
+  const [one, other] = [await open(), await open()]
+  expect(one).not.toBe(other)
+  const rows = JSON.stringify(await opened.records.db.selectFrom('admin_sessions').selectAll().execute())
+  expect(rows).not.toContain(one)
+})
+
+it.each(['', 'x', 'a'.repeat(43), `${'a'.repeat(42)}'`, 'a'.repeat(10_000)])('refuses %j', (value) => refused(value))
+
+it('ends with the logout', async () => {
+  const value = await open()
+  expect(await sessions.judge(value)).toMatchObject({ kind: 'accepted' })
+  const other = new Sessions(opened.records, opened.keys)
+  expect(await other.judge(value)).toMatchObject({ kind: 'accepted' })
+  await sessions.close(value)
+  await new Promise((resolve) => setImmediate(resolve))
+  await refused(value)
+  await refused(value, other)
+})
+
+it('ends after twelve hours', async () => {
+  const value = await open()
+  opened.clock.now += 12 * 3_600_000 - 1
+  expect(await sessions.judge(value)).toMatchObject({ kind: 'accepted' })
+  opened.clock.now += 1
+  await refused(value)
+})
+
+it('ends when its client is revoked', async () => {
+  const value = await open()
+  expect(await sessions.judge(value)).toMatchObject({ kind: 'accepted' })
+  await revokeClient(opened.records, actor)
+  await new Promise((resolve) => setImmediate(resolve))
+  await refused(value)
+})
+
+it('ends when the signing key is dropped', async () => {
+  const value = await open()
+  expect(await sessions.judge(value)).toMatchObject({ kind: 'accepted' })
+  opened.keys.rotate({ dropOld: true })
+  await new Promise((resolve) => setImmediate(resolve))
+  await refused(value)
+})
+
+it('of a client are at most 20: a further login ends the oldest, and removes those that have expired', async () => {
+  const values: string[] = []
+  for (let login = 0; login < 21; login++) {
+    opened.clock.now += 1
+    values.push(await open())
+  }
+  await refused(values[0]!)
+  expect(await sessions.judge(values[1]!)).toMatchObject({ kind: 'accepted' })
+  opened.clock.now += 12 * 3_600_000
+  await open()
+  const { count } = await opened.records.db
+    .selectFrom('admin_sessions')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  expect(count).toBe(1)
+})
+
+it('of a shop carry the token, which the shop judges', async () => {
+  const shop = new ShopSessions({ judge: (token) => ({ kind: 'accepted', actor: `shop:${token}`, scopes: ['read'] }) })
+  const value = await shop.open({ actor, scopes: [] }, 'token')
+  expect(await shop.judge(value, { address: '', host: '' })).toMatchObject({ actor: 'shop:token' })
+})
