@@ -1,5 +1,6 @@
 /** The values of the API's operations. Types only: no operation is bundled for the browser. */
 import type { Statistics as StatisticsValue, inspectPage, listPages } from '../operations/cache.ts'
+import type { showConfig } from '../operations/config.ts'
 import type { listFailedMessages, MessengerStatistics } from '../operations/messenger.ts'
 import type { purgeStatistics, PurgeItemValue, recentInvalidations, recentPurges } from '../operations/purge-log.ts'
 import type { ValueOf } from '../operations/operation.ts'
@@ -10,6 +11,7 @@ import type { readTraffic } from '../operations/traffic.ts'
 import type { watchWarmup } from '../operations/warmup-watch.ts'
 
 export type Statistics = StatisticsValue
+export type ConfigValues = ValueOf<typeof showConfig>
 export type Traffic = ValueOf<typeof readTraffic>
 export type PageList = ValueOf<typeof listPages>
 export type Inspection = ValueOf<typeof inspectPage>

@@ -1,12 +1,15 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { FunctionComponent } from 'preact'
-import type { Api } from './api.ts'
+import { createApi, restoreSession, type Renew, type Session } from './api.ts'
+import { ApiContext } from './api-context.ts'
+import { timeZone } from './format.ts'
 import { Login } from './login.tsx'
+import { Notices } from './notices.tsx'
 import { OverviewView } from './overview.tsx'
 import { PagesView } from './pages.tsx'
 import { PurgesView } from './purges.tsx'
 import { QueueView } from './queue.tsx'
-import { ApiContext } from './api-context.ts'
+import { useRoute } from './route.ts'
 import { StagesView } from './stages.tsx'
 import { WarmupView } from './warmup.tsx'
 
@@ -19,11 +22,41 @@ const views: Record<string, { title: string; View: FunctionComponent }> = {
   stages: { title: 'Popup stages', View: StagesView },
 }
 
+type Login = { state: 'restoring' } | { state: 'out'; why: string } | { state: 'in'; session: Session; renew: Renew }
+
 export function App() {
-  const [api, setApi] = useState<Api | null>(null)
-  const name = useHash()
-  if (!api) return <Login onApi={setApi} />
+  const [login, setLogin] = useState<Login>({ state: 'restoring' })
+  const out = (why: string) => setLogin({ state: 'out', why })
+  useEffect(() => {
+    restoreSession().then(
+      (session) => (session === null ? out('') : setLogin({ state: 'in', session, renew: null })),
+      (error: Error) => out(error.message),
+    )
+  }, [])
+  if (login.state === 'restoring')
+    return (
+      <main class="login">
+        <h1 class="loading">pagecache</h1>
+      </main>
+    )
+  if (login.state === 'out')
+    return <Login why={login.why} onSession={(session, renew) => setLogin({ state: 'in', session, renew })} />
+  return <Shell {...login} onOut={out} />
+}
+
+function Shell({ session, renew, onOut }: { session: Session; renew: Renew; onOut(why: string): void }) {
+  const api = useMemo(
+    () => createApi(session, renew, () => onOut('The session has ended: it has expired, or the client was revoked.')),
+    [session],
+  )
+  const { view: name } = useRoute()
   const { title, View } = views[name] ?? views['overview']!
+  // Without the daemon the cookie stays, but the page forgets the session.
+  const logOut = () =>
+    void api.logOut().then(
+      () => onOut(''),
+      (error: Error) => onOut(error.message),
+    )
   return (
     <ApiContext.Provider value={api}>
       <a class="skip" href="#content" onClick={(event) => skip(event)}>
@@ -39,22 +72,28 @@ export function App() {
           ))}
         </nav>
         <span class="who">
-          <span title={`Client ${api.clientId}`}>{location.host}</span>{' '}
-          <button type="button" onClick={() => setApi(null)}>
+          <span title={`Client ${api.clientId}`}>
+            {location.host}
+            {api.canWrite ? '' : ' (read-only)'}
+          </span>
+          <span class="soft">Times in {timeZone}</span>
+          <button type="button" onClick={logOut}>
             Log out
           </button>
         </span>
       </header>
-      <main id="content" tabIndex={-1}>
-        <Heading key={title} title={title} />
-        <View key={title} />
-      </main>
+      <Notices>
+        <main id="content" tabIndex={-1}>
+          <Heading key={title} title={title} />
+          <View key={title} />
+        </main>
+      </Notices>
     </ApiContext.Provider>
   )
 }
 
 function skip(event: Event): void {
-  // The hash holds the name of the view and must not change.
+  // The fragment holds the name of the view and must not change.
   event.preventDefault()
   document.getElementById('content')?.focus()
 }
@@ -75,14 +114,4 @@ function Heading({ title }: { title: string }) {
       {title}
     </h1>
   )
-}
-
-function useHash(): string {
-  const [hash, setHash] = useState(location.hash.slice(1))
-  useEffect(() => {
-    const follow = () => setHash(location.hash.slice(1))
-    addEventListener('hashchange', follow)
-    return () => removeEventListener('hashchange', follow)
-  }, [])
-  return hash
 }

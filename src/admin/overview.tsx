@@ -1,8 +1,10 @@
 import type { ReverseProxyStatistics, Statistics } from './answers.ts'
+import { Confirm, Danger, DangerZone } from './actions.tsx'
 import { useApi } from './api-context.ts'
-import { formatBytes, formatCount, formatCounted, formatMs, formatShare } from './format.ts'
-import { Act, Confirm, Figure, Known, Panel, Table } from './parts.tsx'
 import { ShareBars, TimeChart } from './chart.tsx'
+import { formatBytes, formatCount, formatCounted, formatMs, formatShare } from './format.ts'
+import { Figure, Known, Panel } from './parts.tsx'
+import { Table } from './table.tsx'
 import { TrafficPanel } from './traffic.tsx'
 import { useResource } from './use-resource.ts'
 
@@ -23,7 +25,7 @@ export function OverviewView() {
     <>
       <TrafficPanel />
       <Panel title="Cached pages">
-        <Known of={statistics}>{(value) => <Cached value={value} onCleared={statistics.refresh} />}</Known>
+        <Known of={statistics}>{(value) => <Cached value={value} />}</Known>
       </Panel>
       <Panel title="Purges in the last 24 hours">
         <Known of={purges}>
@@ -35,37 +37,37 @@ export function OverviewView() {
                 <Figure name="Tags" value={formatCount(overview.distinctTags)} />
                 <Figure name="Response time" value={formatMs(overview.avgResponseTime)} />
               </dl>
-              <TimeChart
-                caption="Purges by hour"
-                bars
-                at={hourly.map(({ hour }) => Date.parse(hour) / 1000)}
-                lines={[{ name: 'Purges', values: hourly.map(({ purges: count }) => count) }]}
-              />
-              <Table
-                caption="Tags purged most often"
-                head={['Tag', 'Purges']}
-                rows={topTags.slice(0, 5).map(({ tag, count }) => [<code>{tag}</code>, count])}
-                empty="No tags purged."
-              />
+              {overview.totalPurges === 0 ? (
+                <p class="empty">No purges in this time.</p>
+              ) : (
+                <TimeChart
+                  caption="Purges by hour"
+                  bars
+                  at={hourly.map(({ hour }) => Date.parse(hour) / 1000)}
+                  lines={[{ name: 'Purges', values: hourly.map(({ purges: count }) => count) }]}
+                />
+              )}
+              {topTags.length === 0 ? null : (
+                <Table
+                  caption="Tags purged most often"
+                  head={['Tag', 'Purges']}
+                  rows={topTags.slice(0, 5).map(({ tag, count }) => [{ by: tag, shown: <code>{tag}</code> }, count])}
+                  keys={topTags.map(({ tag }) => tag)}
+                  sort="here"
+                  empty=""
+                />
+              )}
             </>
           )}
         </Known>
       </Panel>
+      {statistics.value === null ? null : <Clearing value={statistics.value} onCleared={statistics.refresh} />}
     </>
   )
 }
 
-function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) {
-  const api = useApi()
+function Cached({ value }: { value: Statistics }) {
   const { aggregated, byType, byTypeDetailed } = value
-  const cleared = async (type?: string) => {
-    const { filesDeleted } = await api.post<{ filesDeleted: number }>(
-      type ? 'vendor-cache/clear-by-type' : 'vendor-cache/clear',
-      type ? { type } : undefined,
-    )
-    onCleared()
-    return `${formatCounted(filesDeleted, 'file')} removed.`
-  }
   return (
     <>
       <dl class="figures">
@@ -79,32 +81,69 @@ function Cached({ value, onCleared }: { value: Statistics; onCleared(): void }) 
         <Figure name="Generation time" value={formatAverage(aggregated.avgGenerationTime)} />
         <Figure name="Hit time" value={formatAverage(aggregated.avgCacheHitTime)} />
       </dl>
-      <ShareBars caption="Pages by type" shares={pageTypes.map((type) => ({ name: type, count: byType[type] }))} />
+      {value.totalFiles === 0 ? (
+        <p class="empty">
+          No cached pages yet. Visit the shop through this daemon, or start a <a href="#warmup">warmup</a>.
+        </p>
+      ) : (
+        <ShareBars caption="Pages by type" shares={pageTypes.map((type) => ({ name: type, count: byType[type] }))} />
+      )}
       <details>
         <summary>Details by type</summary>
         <Table
           caption="Details by type"
-          head={['Type', 'Pages', 'Saved', 'Generation time', 'Hit time', 'Clear']}
+          head={['Type', 'Pages', 'Saved', 'Generation time', 'Hit time']}
           rows={pageTypes.map((type) => {
             const detail = byTypeDetailed[singular[type]]
             return [
               type,
               byType[type],
-              formatBytes(detail.spaceSaved),
-              formatAverage(detail.avgGenerationTime),
-              formatAverage(detail.avgCacheHitTime),
-              <Act label={`Clear ${type}`} act={() => cleared(type)} />,
+              { by: detail.spaceSaved, shown: formatBytes(detail.spaceSaved) },
+              { by: detail.avgGenerationTime, shown: formatAverage(detail.avgGenerationTime) },
+              { by: detail.avgCacheHitTime, shown: formatAverage(detail.avgCacheHitTime) },
             ]
           })}
+          keys={pageTypes}
+          sort="here"
           empty=""
         />
       </details>
-      <Confirm
-        label="Clear all pages"
-        question={`The whole cache (${formatCounted(value.totalFiles, 'page')}) will be removed. Visitors wait for the shop until pages are cached again.`}
-        act={() => cleared()}
-      />
     </>
+  )
+}
+
+function Clearing({ value, onCleared }: { value: Statistics; onCleared(): void }) {
+  const api = useApi()
+  const clear = async (type?: string) => {
+    const { filesDeleted } = await api.post<{ filesDeleted: number }>(
+      type ? 'vendor-cache/clear-by-type' : 'vendor-cache/clear',
+      type ? { type } : undefined,
+    )
+    onCleared()
+    return `${formatCounted(filesDeleted, 'file')} removed.`
+  }
+  const waits = 'Visitors wait for the shop until they are cached again.'
+  return (
+    <DangerZone>
+      <Danger what="Clear the pages of one type.">
+        {pageTypes.map((type) => (
+          <Confirm
+            key={type}
+            label={`Clear ${type}`}
+            title={`Clear all pages of the type ${type}`}
+            question={`${formatCounted(value.byType[type], 'page')} will be removed. ${waits}`}
+            act={() => clear(type)}
+          />
+        ))}
+      </Danger>
+      <Danger what="Clear the whole cache.">
+        <Confirm
+          label="Clear all pages"
+          question={`${formatCounted(value.totalFiles, 'page')} will be removed. ${waits}`}
+          act={() => clear()}
+        />
+      </Danger>
+    </DangerZone>
   )
 }
 

@@ -1,70 +1,130 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { Form } from './actions.tsx'
 import type { Inspection, PageList } from './answers.ts'
-import { formatBytes, formatCount, formatTime } from './format.ts'
-import { Field, Known, Panel, Table, useRested } from './parts.tsx'
+import { toUrls, useChannels, type Channel } from './channels.ts'
+import { formatBytes, formatCounted, formatSeconds } from './format.ts'
+import { Field, Known, Panel, Time } from './parts.tsx'
+import { useRoute } from './route.ts'
+import { Pager, Table, type Order } from './table.tsx'
+import { UrlActions } from './url-actions.tsx'
 import { useResource } from './use-resource.ts'
 
-const types = ['', 'products', 'categories', 'cms', 'listings', 'buybox']
+const types = [
+  { value: '', name: 'All types' },
+  ...['products', 'categories', 'cms', 'listings', 'buybox'].map((type) => ({ value: type, name: type })),
+]
+const portion = 50
+
+/** Columns and the names of their orders in the API. */
+const orders: Readonly<Record<string, string>> = { URL: 'url', Hits: 'hits', Size: 'size', Stored: 'stored' }
 
 export function PagesView() {
-  const [type, setType] = useState('')
-  const [tag, setTag] = useState('')
-  const [prefix, setPrefix] = useState('')
-  const pages = useResource<PageList>(
-    'vendor-cache/pages',
-    { type, tag: useRested(tag.trim()), prefix: useRested(prefix.trim()), limit: 50 },
-    5000,
-  )
+  const channels = useChannels()
   return (
     <>
-      <Inspect />
+      <Inspect channels={channels} />
       <Panel title="Cached pages">
-        <div class="row">
-          <Field label="Type" value={type} set={setType} list={types} />
-          <Field label="Tag" value={tag} set={setTag} />
-          <Field label="URL begins with" value={prefix} set={setPrefix} width="wide" />
-        </div>
-        <Known of={pages}>
-          {({ items, total }) => (
-            <>
-              <p class="soft">
-                {formatCount(total)} pages{total > items.length ? `, the first ${items.length}` : ''}
-              </p>
-              <Table
-                caption="Cached pages"
-                head={['URL', 'Type', 'State', 'Hits', 'Size', 'Stored']}
-                rows={items.map((page) => [
-                  <code>{page.url}</code>,
-                  page.type,
-                  page.state,
-                  page.hits,
-                  formatBytes(page.size),
-                  formatTime(page.storedAt),
-                ])}
-                empty="No pages."
-              />
-            </>
-          )}
-        </Known>
+        <Filter />
+        <List channels={channels} />
       </Panel>
     </>
   )
 }
 
-function Inspect() {
-  const [url, setUrl] = useState('')
-  const asked = useRested(url.trim())
-  const inspection = useResource<Inspection>(asked === '' ? null : 'vendor-cache/pages/inspect', { url: asked }, 5000)
+function Filter() {
+  const { params, change } = useRoute()
+  const [tag, setTag] = useState(params['tag'] ?? '')
+  const [prefix, setPrefix] = useState(params['prefix'] ?? '')
+  const search = async () => {
+    change({ tag: tag.trim(), prefix: prefix.trim(), offset: '' })
+    return ''
+  }
+  return (
+    <Form label="Search" submit={search}>
+      <Field label="Type" value={params['type'] ?? ''} set={(type) => change({ type, offset: '' })} list={types} />
+      <Field label="Tag" type="search" value={tag} set={setTag} />
+      <Field label="URL or path begins with" type="search" value={prefix} set={setPrefix} width="wide" />
+    </Form>
+  )
+}
+
+function List({ channels }: { channels: readonly Channel[] }) {
+  const { params, change } = useRoute()
+  const { type, tag, prefix = '', sort = '' } = params
+  const offset = Number(params['offset'] ?? 0) || 0
+  const pages = useResource<PageList>(
+    'vendor-cache/pages',
+    { type, tag, prefix: toUrls(prefix, channels)[0], sort, limit: portion, offset },
+    5000,
+  )
+  const sortBy = ({ column, descending }: Order) =>
+    change({ sort: `${descending ? '-' : ''}${orders[column]}`, offset: '' })
+  return (
+    <Known of={pages}>
+      {({ items, total }) => (
+        <>
+          <p class="soft">{formatCounted(total, 'page')}</p>
+          <Table
+            caption="Cached pages"
+            head={['URL', 'Type', 'State', 'Hits', 'Size', 'Stored', '']}
+            rows={items.map((page) => [
+              <code>{page.url}</code>,
+              page.type,
+              <span class={`badge ${page.state === 'fresh' ? 'ok' : 'paused'}`}>{page.state}</span>,
+              page.hits,
+              { by: page.size, shown: formatBytes(page.size) },
+              <Time at={page.storedAt} />,
+              <UrlActions url={page.url} onChanged={pages.refresh} />,
+            ])}
+            keys={items.map((page) => `${page.key} ${page.storedAt}`)}
+            sort={{ columns: Object.keys(orders), order: toOrder(sort), set: sortBy }}
+            empty={
+              type || tag || prefix
+                ? 'No cached page matches.'
+                : 'No cached pages yet. Visit the shop, or start a warmup.'
+            }
+          />
+          <Pager offset={offset} portion={portion} total={total} set={(next) => change({ offset: String(next) })} />
+        </>
+      )}
+    </Known>
+  )
+}
+
+function toOrder(sort: string): Order | null {
+  const descending = sort.startsWith('-')
+  const column = Object.keys(orders).find((name) => orders[name] === sort.slice(descending ? 1 : 0))
+  return column === undefined ? null : { column, descending }
+}
+
+function Inspect({ channels }: { channels: readonly Channel[] }) {
+  const { params, change } = useRoute()
+  const asked = params['inspect'] ?? ''
+  const [url, setUrl] = useState(asked)
+  // A row of a list asks for its page by a link.
+  useEffect(() => setUrl(asked), [asked])
+  const question = toUrls(asked, channels)[0]
+  const inspection = useResource<Inspection>(
+    asked === '' ? null : 'vendor-cache/pages/inspect',
+    { url: question },
+    5000,
+  )
+  const inspect = async () => {
+    change({ inspect: url.trim() })
+    return ''
+  }
   return (
     <Panel title="Is this page cached?">
-      <Field label="URL of the page" value={url} set={setUrl} width="wide" />
+      <Form label="Inspect" submit={inspect}>
+        <Field label="URL or path of the page" type="search" value={url} set={setUrl} width="wide" />
+      </Form>
       {asked === '' ? null : (
         <Known of={inspection}>
-          {({ cached, reason, explanation, pages }) => (
+          {({ url: canonical, cached, reason, explanation, pages }) => (
             <>
               <p>
                 <span class={`badge ${cached ? 'completed' : 'paused'}`}>{cached ? 'cached' : 'not cached'}</span>{' '}
-                {reason}
+                <code>{canonical}</code> {reason}
               </p>
               <ul>
                 {explanation.map((line) => (
@@ -73,20 +133,37 @@ function Inspect() {
               </ul>
               <Table
                 caption="Stored variants"
-                head={['Variant', 'State', 'Fresh for', 'Hits', 'Tags']}
+                head={['Variant', 'State', 'Fresh for', 'Hits', 'Size', 'Tags']}
                 rows={pages.map((page) => [
                   <code>{page.key}</code>,
                   page.state,
-                  `${Math.round(page.freshnessLeft)} s`,
+                  { by: page.freshnessLeft, shown: formatSeconds(page.freshnessLeft) },
                   page.hits,
-                  <code>{page.tags.join(' ')}</code>,
+                  { by: page.size, shown: formatBytes(page.size) },
+                  <Tags of={page.tags} />,
                 ])}
-                empty="Nothing."
+                keys={pages.map((page) => page.key)}
+                sort="here"
+                empty="No stored variants."
               />
+              <UrlActions url={canonical} onChanged={inspection.refresh} />
             </>
           )}
         </Known>
       )}
     </Panel>
+  )
+}
+
+const shownTags = 6
+
+/** The tags of a page; many are folded. */
+function Tags({ of }: { of: readonly string[] }) {
+  if (of.length <= shownTags) return <code>{of.join(' ')}</code>
+  return (
+    <details class="tags">
+      <summary>{formatCounted(of.length, 'tag')}</summary>
+      <code>{of.join(' ')}</code>
+    </details>
   )
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError } from './api.ts'
+import { useEffect, useId, useState } from 'preact/hooks'
+import type { Channel } from './channels.ts'
+import { formatTime } from './format.ts'
 import type { Resource } from './use-resource.ts'
 
 /** A section with a heading. */
@@ -13,10 +14,11 @@ export function Panel({
   children: ComponentChildren
   aside?: ComponentChildren
 }) {
+  const heading = useId()
   return (
-    <section class="panel">
+    <section class="panel" aria-labelledby={heading}>
       <div class="panel-head">
-        <h2>{title}</h2>
+        <h2 id={heading}>{title}</h2>
         {aside}
       </div>
       {children}
@@ -37,48 +39,10 @@ export function Figure({ name, value, note }: { name: string; value: string; not
   )
 }
 
-export type Cell = ComponentChildren
-
-/** A table with a caption for screen readers; without rows it is replaced by `empty`. */
-export function Table({
-  caption,
-  head,
-  rows,
-  empty,
-}: {
-  caption: string
-  head: readonly string[]
-  rows: readonly (readonly Cell[])[]
-  empty: string
-}) {
-  if (rows.length === 0) return <p class="empty">{empty}</p>
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
-      <table>
-        <caption class="unseen">{caption}</caption>
-        <thead>
-          <tr>
-            {head.map((name, column) => (
-              <th key={column} scope="col" class={typeof rows[0]![column] === 'number' ? 'number' : undefined}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={index}>
-              {row.map((cell, column) => (
-                <td key={column} class={typeof cell === 'number' ? 'number' : undefined}>
-                  {cell}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
+/** A time of the API; the zone is named in the page's head. */
+export function Time({ at }: { at: string | number | null }) {
+  if (at === null) return <>–</>
+  return <time dateTime={new Date(at).toISOString()}>{formatTime(at)}</time>
 }
 
 /** The value of a resource, a loading text, or the error. */
@@ -86,7 +50,13 @@ export function Known<T>({ of, children }: { of: Resource<T>; children: (value: 
   return (
     <>
       {of.error ? <ErrorNotice error={of.error} stale={of.value !== null} /> : null}
-      {of.value !== null ? children(of.value) : of.error ? null : <p class="empty">Loading …</p>}
+      {of.value !== null ? (
+        children(of.value)
+      ) : of.error ? null : (
+        <p class="loading" aria-busy="true">
+          Loading …
+        </p>
+      )}
     </>
   )
 }
@@ -99,95 +69,7 @@ function ErrorNotice({ error, stale }: { error: Error; stale: boolean }) {
   )
 }
 
-/**
- * A button for a request to the daemon. It shows the progress and then the response beside it. It is never disabled, because a disabled
- * button loses the focus.
- */
-export function Act({
-  label,
-  busy,
-  act,
-  kind,
-  disabled,
-}: {
-  label: string
-  busy?: string
-  act: () => Promise<string>
-  kind?: 'danger' | 'plain'
-  disabled?: boolean
-}) {
-  const [state, setState] = useState<{ kind: 'idle' | 'busy' | 'done' | 'failed'; text: string }>({
-    kind: 'idle',
-    text: '',
-  })
-  const run = async () => {
-    if (state.kind === 'busy') return
-    setState({ kind: 'busy', text: '' })
-    try {
-      setState({ kind: 'done', text: await act() })
-    } catch (error) {
-      setState({
-        kind: 'failed',
-        text:
-          error instanceof ApiError && error.status === 403
-            ? 'This client has read-only access.'
-            : (error as Error).message,
-      })
-    }
-  }
-  return (
-    <span class="act">
-      <button
-        type="button"
-        class={kind ?? 'plain'}
-        disabled={disabled === true}
-        aria-disabled={state.kind === 'busy'}
-        onClick={run}
-      >
-        {state.kind === 'busy' ? (busy ?? label) : label}
-      </button>
-      <span role="status" class={state.kind === 'failed' ? 'said failed' : 'said'}>
-        {state.text}
-      </span>
-    </span>
-  )
-}
-
-/** A button that asks for confirmation; the question names what would be lost. */
-export function Confirm({ label, question, act }: { label: string; question: string; act: () => Promise<string> }) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  const [said, setSaid] = useState('')
-  const confirm = async () => {
-    dialog.current?.close()
-    setSaid('')
-    try {
-      setSaid(await act())
-    } catch (error) {
-      setSaid((error as Error).message)
-    }
-  }
-  return (
-    <span class="act">
-      <button type="button" class="danger" onClick={() => dialog.current?.showModal()}>
-        {label}
-      </button>
-      <span role="status" class="said">
-        {said}
-      </span>
-      <dialog ref={dialog} aria-label={label}>
-        <p>{question}</p>
-        <div class="row">
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Keep as it is
-          </button>
-          <button type="button" class="danger" onClick={confirm}>
-            {label}
-          </button>
-        </div>
-      </dialog>
-    </span>
-  )
-}
+type Choice = string | { value: string; name: string }
 
 /** A labelled field. */
 export function Field({
@@ -197,35 +79,82 @@ export function Field({
   type = 'text',
   list,
   width,
+  placeholder,
 }: {
   label: string
   value: string
   set(value: string): void
-  type?: 'text' | 'number' | 'date'
-  list?: readonly string[]
+  type?: 'text' | 'number' | 'date' | 'search'
+  list?: readonly Choice[]
   width?: 'wide'
+  placeholder?: string
 }) {
   return (
     <label class={width}>
       <span>{label}</span>
       {list ? (
         <select value={value} onChange={(event) => set(event.currentTarget.value)}>
-          {list.map((option) => (
-            <option key={option} value={option}>
-              {option}
-            </option>
-          ))}
+          {list.map((choice) => {
+            const option = typeof choice === 'string' ? { value: choice, name: choice } : choice
+            return (
+              <option key={option.value} value={option.value}>
+                {option.name}
+              </option>
+            )
+          })}
         </select>
       ) : (
         <input
           {...({ type } as { type: 'text' })}
           value={value}
+          placeholder={placeholder}
           onInput={(event) => set(event.currentTarget.value)}
           autocomplete="off"
           spellcheck={false}
         />
       )}
     </label>
+  )
+}
+
+/** A field that chooses a sales channel; nothing where there is no choice. The value of all channels is empty. */
+export function ChannelField({
+  channels,
+  value,
+  set,
+}: {
+  channels: readonly Channel[]
+  value: string
+  set(id: string): void
+}) {
+  if (channels.length < 2) return null
+  const list = [
+    { value: '', name: 'All channels' },
+    ...channels.map((channel) => ({ value: channel.id, name: `${channel.name} (${channel.url})` })),
+  ]
+  return <Field label="Sales channel" value={value} set={set} list={list} />
+}
+
+/** One of a few alternatives, all visible. */
+export function Choices<T extends string>({
+  label,
+  of,
+  value,
+  set,
+}: {
+  label: string
+  of: readonly T[]
+  value: T
+  set(value: T): void
+}) {
+  return (
+    <span class="choices" role="group" aria-label={label}>
+      {of.map((each) => (
+        <button key={each} type="button" aria-pressed={each === value} onClick={() => set(each)}>
+          {each}
+        </button>
+      ))}
+    </span>
   )
 }
 

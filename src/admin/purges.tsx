@@ -1,113 +1,145 @@
 import { useState } from 'preact/hooks'
-import type { PurgeItem, PurgeList, InvalidationList } from './answers.ts'
-import { formatCount, formatCounted, formatMs, formatTime } from './format.ts'
-import { Act, Field, Known, Panel, Table, useRested, type Cell } from './parts.tsx'
+import { Form } from './actions.tsx'
+import type { InvalidationList, PurgeItem, PurgeList } from './answers.ts'
 import { useApi } from './api-context.ts'
+import { toUrls, useChannels } from './channels.ts'
+import { formatCount, formatCounted, formatMs } from './format.ts'
+import { Field, Known, Panel, Time } from './parts.tsx'
+import { useRoute } from './route.ts'
+import { Pager, Table, type Cell } from './table.tsx'
+import { Copy, UrlActions } from './url-actions.tsx'
 import { useResource } from './use-resource.ts'
 
 const entityTypes = [
-  'product',
-  'category',
-  'cms_page',
-  'landing_page',
-  'product_stream',
-  'product_manufacturer',
-  'sales_channel',
-  'snippet_set',
-  'theme',
-] as const
+  { value: 'product', name: 'Product' },
+  { value: 'category', name: 'Category' },
+  { value: 'cms_page', name: 'CMS page' },
+  { value: 'landing_page', name: 'Landing page' },
+  { value: 'product_stream', name: 'Product stream' },
+  { value: 'product_manufacturer', name: 'Manufacturer' },
+  { value: 'sales_channel', name: 'Sales channel' },
+  { value: 'snippet_set', name: 'Snippet set' },
+  { value: 'theme', name: 'Theme' },
+]
 const portion = 25
 
 export function PurgesView() {
   const [offset, setOffset] = useState(0)
   const recent = useResource<PurgeList>('vendor-cache/reverse-proxy-stats/recent', { limit: portion, offset }, 2000)
-  const invalidations = useResource<InvalidationList>('vendor-cache/invalidation-log/recent', { limit: 10 }, 5000)
-  const refresh = () => {
-    recent.refresh()
-    invalidations.refresh()
-  }
   return (
     <>
-      <PurgeForm onPurged={refresh} />
+      <PurgeForm onPurged={recent.refresh} />
       <Panel title="Recent purges">
         <Known of={recent}>
           {({ items, total }) => (
             <>
               <Purges caption="Purges, newest first" items={items} />
-              <div class="row">
-                <button type="button" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - portion))}>
-                  Newer
-                </button>
-                <button type="button" disabled={offset + portion >= total} onClick={() => setOffset(offset + portion)}>
-                  Older
-                </button>
-                <span class="soft">{formatCount(total)} in all</span>
-              </div>
+              <Pager offset={offset} portion={portion} total={total} set={setOffset} />
             </>
           )}
         </Known>
       </Panel>
       <UrlFlow />
       <EntityTimeline />
-      <Panel title="Invalidations">
-        <Known of={invalidations}>
-          {({ items }) => (
-            <Table
-              caption="Invalidations, newest first"
-              head={['At', 'From', 'Who', 'What', 'Value', 'Pages']}
-              rows={items.map((item) => [
-                formatTime(item.at),
-                item.source,
-                item.actor ?? '–',
-                item.scope,
-                <code>{item.value ?? ''}</code>,
-                item.pagesRemoved ?? '–',
-              ])}
-              empty="No invalidations yet."
-            />
-          )}
-        </Known>
-      </Panel>
+      <Invalidations />
     </>
   )
 }
 
 function PurgeForm({ onPurged }: { onPurged(): void }) {
   const api = useApi()
+  const channels = useChannels()
   const [kind, setKind] = useState('tags')
   const [value, setValue] = useState('')
   const purge = async () => {
     const values = value.split(/[\s,]+/).filter(Boolean)
-    if (values.length === 0) throw new Error('Enter at least one.')
-    const { pagesRemoved } = await api.post<{ pagesRemoved: number }>('vendor-cache/purge', { [kind]: values })
+    if (values.length === 0) throw new Error('Enter at least one tag, URL or path.')
+    const body = kind === 'urls' ? { urls: values.flatMap((url) => toUrls(url, channels)) } : { tags: values }
+    const { pagesRemoved } = await api.post<{ pagesRemoved: number }>('vendor-cache/purge', body)
     onPurged()
     return `${formatCounted(pagesRemoved, 'page')} removed.`
   }
+  if (!api.canWrite) return null
   return (
     <Panel title="Purge">
-      <div class="row">
-        <Field label="By" value={kind} set={setKind} list={['tags', 'urls']} />
-        <Field label="Tags or URLs, separated by spaces" value={value} set={setValue} width="wide" />
-        <Act label="Purge" busy="Purging …" act={purge} />
-      </div>
+      <Form label="Purge" busy="Purging …" submit={purge} changes>
+        <Field
+          label="By"
+          value={kind}
+          set={setKind}
+          list={[
+            { value: 'tags', name: 'Tags' },
+            { value: 'urls', name: 'URLs or paths' },
+          ]}
+        />
+        <Field
+          label={kind === 'tags' ? 'Tags, separated by spaces' : 'URLs or paths, separated by spaces'}
+          value={value}
+          set={setValue}
+          width="wide"
+        />
+      </Form>
+    </Panel>
+  )
+}
+
+function Invalidations() {
+  const [offset, setOffset] = useState(0)
+  const invalidations = useResource<InvalidationList>(
+    'vendor-cache/invalidation-log/recent',
+    { limit: portion, offset },
+    5000,
+  )
+  return (
+    <Panel title="Invalidations">
+      <Known of={invalidations}>
+        {({ items, total }) => (
+          <>
+            <Table
+              caption="Invalidations, newest first"
+              head={['At', 'Source', 'Actor', 'Scope', 'Value', 'Pages', '']}
+              rows={items.map((item) => [
+                <Time at={item.at} />,
+                item.source,
+                item.actor ?? '–',
+                item.scope,
+                <code>{item.value ?? ''}</code>,
+                item.pagesRemoved ?? '–',
+                item.value === null ? null : <Copy text={item.value} />,
+              ])}
+              keys={items.map((item) => item.id)}
+              empty="No invalidations yet."
+            />
+            <Pager offset={offset} portion={portion} total={total} set={setOffset} />
+          </>
+        )}
+      </Known>
     </Panel>
   )
 }
 
 function UrlFlow() {
-  const [url, setUrl] = useState('')
-  const asked = useRested(url.trim())
+  const { params, change } = useRoute()
+  const asked = params['url'] ?? ''
+  const [url, setUrl] = useState(asked)
+  const question = toUrls(asked, useChannels())[0]
   const flow = useResource<{ items: PurgeItem[]; total: number }>(
     asked === '' ? null : 'vendor-cache/reverse-proxy-log/url-flow',
-    { url: asked, limit: 1000 },
+    { url: question, limit: 1000 },
     5000,
   )
+  const show = async () => {
+    change({ url: url.trim() })
+    return ''
+  }
   return (
     <Panel title="Why was this page removed?">
-      <Field label="URL of the page" value={url} set={setUrl} width="wide" />
+      <Form label="Show purges" submit={show}>
+        <Field label="URL or path of the page" type="search" value={url} set={setUrl} width="wide" />
+      </Form>
       {asked === '' ? null : (
         <Known of={flow}>
-          {({ items, total }) => <Purges caption={captionOf(asked, items.length, total)} items={items} />}
+          {({ items, total }) => <Purges caption={captionOf(question!, items.length, total)} items={items} />}
         </Known>
       )}
     </Panel>
@@ -115,9 +147,10 @@ function UrlFlow() {
 }
 
 function EntityTimeline() {
-  const [entityType, setEntityType] = useState<string>('product')
-  const [id, setId] = useState('')
-  const asked = useRested(id.trim())
+  const { params, change } = useRoute()
+  const entityType = params['entity'] ?? 'product'
+  const asked = params['id'] ?? ''
+  const [id, setId] = useState(asked)
   const looksLikeId = /^[0-9a-f-]{32,36}$/i.test(asked)
   const named = entityType === 'product' && !looksLikeId ? { entityNumber: asked } : { entityId: asked }
   const timeline = useResource<{ items: PurgeItem[]; total: number }>(
@@ -125,12 +158,22 @@ function EntityTimeline() {
     { entityType, ...named, limit: 1000 },
     5000,
   )
+  const show = async () => {
+    change({ id: id.trim() })
+    return ''
+  }
   return (
     <Panel title="What did this record purge?">
-      <div class="row">
-        <Field label="Record" value={entityType} set={setEntityType} list={entityTypes} />
-        <Field label={entityType === 'product' ? 'ID or product number' : 'ID'} value={id} set={setId} width="wide" />
-      </div>
+      <Form label="Show purges" submit={show}>
+        <Field label="Record" value={entityType} set={(entity) => change({ entity })} list={entityTypes} />
+        <Field
+          label={entityType === 'product' ? 'ID or product number' : 'ID'}
+          type="search"
+          value={id}
+          set={setId}
+          width="wide"
+        />
+      </Form>
       {asked === '' ? null : (
         <Known of={timeline}>
           {({ items, total }) => (
@@ -150,8 +193,9 @@ function Purges({ caption, items }: { caption: string; items: readonly PurgeItem
   return (
     <Table
       caption={caption}
-      head={['At', 'Key', 'Source', 'Pages', 'Proxies']}
+      head={['At', 'Key', 'Source', 'Pages', 'Proxies', '']}
       rows={items.map(toRow)}
+      keys={items.map((item) => item.id)}
       empty="No purges."
     />
   )
@@ -159,21 +203,27 @@ function Purges({ caption, items }: { caption: string; items: readonly PurgeItem
 
 function toRow(item: PurgeItem): Cell[] {
   const entity = item.entityType ? `${item.entityType} ${item.entityNumber ?? item.entityId ?? ''}` : null
+  const key = item.url ?? item.tag ?? item.type ?? item.value ?? ''
   return [
-    formatTime(item.createdAt),
-    <>
-      {item.kind} <code>{item.url ?? item.tag ?? item.type ?? item.value ?? ''}</code>
+    <Time at={item.createdAt} />,
+    <span>
+      {item.kind} <code>{key}</code>
       {entity ? <small>{entity}</small> : null}
-    </>,
+    </span>,
     item.source,
     item.pagesRemoved ?? '–',
-    item.proxies.length === 0
-      ? '–'
-      : item.proxies.map((proxy) => (
+    item.proxies.length === 0 ? (
+      '–'
+    ) : (
+      <span>
+        {item.proxies.map((proxy) => (
           <span key={proxy.name} class={`badge ${proxy.status}`} title={proxy.error ?? undefined}>
             {proxy.name}: {proxy.status}
             {proxy.responseTime === null ? '' : ` in ${formatMs(proxy.responseTime)}`}
           </span>
-        )),
+        ))}
+      </span>
+    ),
+    item.url ? <UrlActions url={item.url} purges={false} /> : key === '' ? null : <Copy text={key} />,
   ]
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Stage } from './answers.ts'
-import { Act, Field, Panel } from './parts.tsx'
+import { Act } from './actions.tsx'
+import { Field, Panel } from './parts.tsx'
 import { useApi } from './api-context.ts'
 
 const frequencies = ['always', 'once_per_session', 'once'] as const

@@ -1,7 +1,8 @@
+import { Act } from './actions.tsx'
 import type { ScheduledTasks } from './answers.ts'
-import { formatTime } from './format.ts'
-import { Act, Known, Panel, Table } from './parts.tsx'
 import { useApi } from './api-context.ts'
+import { Known, Panel, Time } from './parts.tsx'
+import { Table } from './table.tsx'
 import { useResource } from './use-resource.ts'
 
 export function Tasks() {
@@ -10,7 +11,7 @@ export function Tasks() {
   const schedule = (name: string) => async () => {
     await api.post('vendor-cache/scheduled-task/schedule', { name, immediately: true })
     tasks.refresh()
-    return 'Runs next.'
+    return `${name} runs next.`
   }
   return (
     <Panel title="Scheduled tasks">
@@ -20,13 +21,15 @@ export function Tasks() {
             caption="Scheduled tasks"
             head={['Name', 'Next execution', 'Last execution', 'Status', 'Result', '']}
             rows={items.map((task) => [
-              <code>{task.name}</code>,
-              formatTime(task.nextExecution),
-              formatTime(task.lastExecution),
-              <span class={`badge ${task.status}`}>{task.status}</span>,
+              { by: task.name, shown: <code>{task.name}</code> },
+              { by: task.nextExecution, shown: <Time at={task.nextExecution} /> },
+              { by: task.lastExecution, shown: <Time at={task.lastExecution} /> },
+              { by: task.status, shown: <span class={`badge ${task.status}`}>{task.status}</span> },
               task.error ?? task.result ?? '–',
-              <Act label="Run now" act={schedule(task.name)} />,
+              <Act label="Run now" name={`Run ${task.name} now`} act={schedule(task.name)} />,
             ])}
+            keys={items.map((task) => task.name)}
+            sort="here"
             empty="No tasks."
           />
         )}

@@ -1,67 +1,75 @@
 import { useState } from 'preact/hooks'
-import type { Failures, WarmupList, WarmupProgress, WarmupWatch } from './answers.ts'
-import { TimeChart } from './chart.tsx'
-import { formatCount, formatCounted, formatMs, formatTime } from './format.ts'
-import { Act, Confirm, Field, Figure, Known, Panel, Table } from './parts.tsx'
+import { Form } from './actions.tsx'
+import type { Failures, WarmupList, WarmupWatch } from './answers.ts'
 import { useApi } from './api-context.ts'
-import { useResource, type Resource } from './use-resource.ts'
+import { useChannels } from './channels.ts'
+import { formatCounted } from './format.ts'
+import { ChannelField, Field, Known, Panel, Time } from './parts.tsx'
+import { useRoute } from './route.ts'
+import { Pager, Table } from './table.tsx'
+import { UrlActions } from './url-actions.tsx'
+import { useResource } from './use-resource.ts'
+import { Progress } from './warmup-progress.tsx'
+
+const portion = 25
 
 export function WarmupView() {
-  const [chosen, setChosen] = useState<string | undefined>()
+  const { params, change } = useRoute()
+  const chosen = params['run']
+  const [offset, setOffset] = useState(0)
   const watch = useResource<WarmupWatch>('vendor-cache/warmup/watch', { progressId: chosen }, 1000)
-  const list = useResource<WarmupList>('vendor-cache/warmup/list', { limit: 10 }, 5000)
+  const list = useResource<WarmupList>('vendor-cache/warmup/list', { limit: portion, offset }, 5000)
   const shown = watch.value?.progress?.id
-  const failures = useResource<Failures>(
-    shown ? 'vendor-cache/warmup/failures' : null,
-    { progressId: shown, limit: 50 },
-    3000,
-  )
   const refresh = () => {
     watch.refresh()
     list.refresh()
   }
+  const started = (run: string) => {
+    change({ run })
+    refresh()
+  }
   return (
     <>
-      <Start
-        onStarted={(id) => {
-          setChosen(id)
-          refresh()
-        }}
-      />
+      <Start onStarted={started} />
       <Panel title="Progress">
         <Known of={watch}>
           {(value) =>
             value.progress ? (
               <Progress watch={value} progress={value.progress} onMoved={refresh} />
             ) : (
-              <p class="empty">No warmup yet.</p>
+              <p class="empty">{chosen ? 'There is no such warmup.' : 'No warmup yet.'}</p>
             )
           }
         </Known>
       </Panel>
-      {shown ? <FailureList of={failures} /> : null}
+      {shown ? <FailureList key={shown} run={shown} /> : null}
       <Panel title="Runs">
         <Known of={list}>
-          {({ items }) => (
-            <Table
-              caption="Warmup runs, newest first"
-              head={['Started', 'State', 'URLs', 'Done', 'Failed', '']}
-              rows={items.map((run) => [
-                formatTime(run.created_at),
-                run.status,
-                run.total_urls,
-                `${run.percentage} %`,
-                run.failed_urls,
-                <button
-                  type="button"
-                  onClick={() => setChosen(run.id)}
-                  aria-label={`Show the run of ${formatTime(run.created_at)}`}
-                >
-                  Show
-                </button>,
-              ])}
-              empty="No warmup yet."
-            />
+          {({ items, total }) => (
+            <>
+              <Table
+                caption="Warmup runs, newest first"
+                head={['Started', 'State', 'URLs', 'Done', 'Failed', '']}
+                rows={items.map((run) => [
+                  <Time at={run.created_at} />,
+                  <span class={`badge ${run.status}`}>{run.status}</span>,
+                  run.total_urls,
+                  { by: run.percentage, shown: `${run.percentage} %` },
+                  run.failed_urls,
+                  <button
+                    type="button"
+                    onClick={() => change({ run: run.id })}
+                    aria-label={`Show the run ${run.id}`}
+                    aria-pressed={run.id === shown}
+                  >
+                    Show
+                  </button>,
+                ])}
+                keys={items.map((run) => run.id)}
+                empty="No warmup yet."
+              />
+              <Pager offset={offset} portion={portion} total={total} set={setOffset} />
+            </>
           )}
         </Known>
       </Panel>
@@ -69,23 +77,33 @@ export function WarmupView() {
   )
 }
 
-function FailureList({ of }: { of: Resource<Failures> }) {
+function FailureList({ run }: { run: string }) {
+  const [offset, setOffset] = useState(0)
+  const failures = useResource<Failures>(
+    'vendor-cache/warmup/failures',
+    { progressId: run, limit: portion, offset },
+    3000,
+  )
   return (
     <Panel title="Failures">
-      <Known of={of}>
+      <Known of={failures}>
         {({ items, total }) => (
           <>
             <Table
               caption="Failed URLs"
-              head={['URL', 'Error', 'Attempts', 'Time']}
-              rows={items.map((item) => [<code>{item.url}</code>, item.error, item.attempts, formatTime(item.at)])}
-              empty="None."
+              head={['URL', 'Error', 'Attempts', 'Time', '']}
+              rows={items.map((item) => [
+                { by: item.url, shown: <code>{item.url}</code> },
+                item.error,
+                item.attempts,
+                { by: item.at, shown: <Time at={item.at} /> },
+                <UrlActions url={item.url} purges={false} />,
+              ])}
+              keys={items.map((item) => item.url)}
+              sort={total > items.length ? undefined : 'here'}
+              empty="No failed URLs."
             />
-            {total > items.length ? (
-              <p class="soft">
-                {formatCount(total)} in all; <code>pagecache warmup:failures</code> lists them.
-              </p>
-            ) : null}
+            <Pager offset={offset} portion={portion} total={total} set={setOffset} />
           </>
         )}
       </Known>
@@ -95,103 +113,36 @@ function FailureList({ of }: { of: Resource<Failures> }) {
 
 function Start({ onStarted }: { onStarted(id: string): void }) {
   const api = useApi()
+  const channels = useChannels()
   const [channel, setChannel] = useState('')
+  const [urls, setUrls] = useState('')
   const [batchSize, setBatchSize] = useState('50')
   const start = async () => {
+    const wanted = urls.split(/\s+/).filter(Boolean)
     const { progressId, totalUrls } = await api.post<{ progressId: string; totalUrls: number }>(
       'vendor-cache/warmup/start',
       {
-        salesChannelId: channel.trim() === '' ? null : channel.trim(),
+        salesChannelId: channel === '' ? null : channel,
         batchSize: Number(batchSize),
+        ...(wanted.length > 0 && { urls: wanted }),
       },
     )
     onStarted(progressId)
     return `Started with ${formatCounted(totalUrls, 'URL')}.`
   }
+  if (!api.canWrite) return null
   return (
     <Panel title="Start a warmup">
-      <div class="row">
-        <Field label="Sales channel ID (empty: all)" value={channel} set={setChannel} width="wide" />
+      <Form label="Start" busy="Reading sitemaps …" submit={start} changes>
+        <ChannelField channels={channels} value={channel} set={setChannel} />
+        <Field
+          label="URLs or paths, separated by spaces (empty: the sitemaps)"
+          value={urls}
+          set={setUrls}
+          width="wide"
+        />
         <Field label="Batch size" type="number" value={batchSize} set={setBatchSize} />
-        <Act label="Start" busy="Reading sitemaps …" act={start} />
-      </div>
+      </Form>
     </Panel>
-  )
-}
-
-function Progress({ watch, progress, onMoved }: { watch: WarmupWatch; progress: WarmupProgress; onMoved(): void }) {
-  const api = useApi()
-  // The state, which screen readers announce, has the result.
-  const move = (to: string) => async () => {
-    await api.post(`vendor-cache/warmup/${to}`, { progressId: progress.id })
-    onMoved()
-    return ''
-  }
-  const { live } = watch
-  const isRunning = progress.status === 'running'
-  const isOpen = isRunning || progress.status === 'paused'
-  const done = progress.processed_urls + progress.failed_urls
-  return (
-    <>
-      <p class="state">
-        <span role="status" class={`badge ${progress.status}`}>
-          {progress.status}
-        </span>
-        <progress max={100} value={progress.percentage} aria-label="Progress of the warmup" />
-        <span>{progress.percentage.toFixed(2)} %</span>
-      </p>
-      {progress.message ? <p>{progress.message}</p> : null}
-      <dl class="figures">
-        <Figure name="Done" value={`${formatCount(done)} of ${formatCount(progress.total_urls)}`} />
-        <Figure name="Found fresh" value={formatCount(progress.skipped_urls)} />
-        <Figure name="Failed" value={formatCount(progress.failed_urls)} />
-        <Figure
-          name="URLs in a second"
-          value={live ? live.rate.now.toFixed(1) : '–'}
-          note={live ? `average ${live.rate.average.toFixed(1)}, peak ${live.rate.peak.toFixed(0)}` : undefined}
-        />
-        <Figure
-          name="Left"
-          value={live?.eta ? `about ${Math.ceil(live.eta.seconds)} s` : '–'}
-          note={live?.eta ? `${Math.ceil(live.eta.low)} to ${Math.ceil(live.eta.high)} s` : undefined}
-        />
-        <Figure
-          name="Answers of the shop"
-          value={formatMs(live?.latency.p50 ?? null)}
-          note={live?.latency.p99 ? `99 % within ${formatMs(live.latency.p99)}` : undefined}
-        />
-      </dl>
-      <div class="row">
-        {/* One button, which keeps the focus when it changes. */}
-        {isOpen ? <Act label={isRunning ? 'Pause' : 'Resume'} act={move(isRunning ? 'pause' : 'resume')} /> : null}
-        {isOpen ? (
-          <Confirm
-            label="Cancel"
-            question={`The warmup ends with ${formatCounted(progress.remaining_urls, 'URL')} remaining. Cached pages stay cached. A cancelled warmup cannot be resumed.`}
-            act={move('cancel')}
-          />
-        ) : null}
-      </div>
-      {live && isRunning ? (
-        <TimeChart
-          caption="URLs done in each second"
-          at={live.perSecond.map((_, index) => Math.round(live.at / 1000) - 59 + index)}
-          lines={[{ name: 'URLs per second', values: live.perSecond }]}
-        />
-      ) : null}
-      {live && live.origins.some((origin) => origin.throttled) ? (
-        <ul class="warnings">
-          {live.origins.flatMap(({ origin, throttled, limit, configured }) =>
-            throttled
-              ? [
-                  <li key={origin}>
-                    {origin} is asked less ({limit} of {configured} at once): {throttled.reason}
-                  </li>,
-                ]
-              : [],
-          )}
-        </ul>
-      ) : null}
-    </>
   )
 }

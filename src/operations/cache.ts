@@ -1,6 +1,8 @@
 import * as z from 'zod/mini'
 import { toPageView } from '../pages/page-view.ts'
+import { PagecacheError } from '../errors.ts'
 import type { PageType } from '../pages/page.ts'
+import { pageSorts } from '../pages/page-store.ts'
 import { toStatistics } from '../pages/statistics.ts'
 import type { Invalidation, Target } from '../purge/invalidation.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
@@ -139,6 +141,19 @@ export const cacheStatistics = defineOperation({
   },
 })
 
+const sort = z.enum(pageSorts, { error: `expected one of ${pageSorts.join(', ')}` })
+
+/** Most pages that are sorted by a column without an index: visitors wait as long as it takes. */
+const maxSorted = 20_000
+
+function assertSortable(pages: number): void {
+  if (pages > maxSorted)
+    throw new PagecacheError(
+      'INVALID_INPUT',
+      `sort: ${pages} pages match, and at most ${maxSorted} can be sorted by this. Narrow the list by type, tag or prefix.`,
+    )
+}
+
 export const listPages = defineOperation({
   name: 'cache.list',
   summary: 'Lists cached pages by type, tag or URL prefix',
@@ -146,20 +161,26 @@ export const listPages = defineOperation({
     type: z.optional(pageType),
     tag: z.optional(text()),
     prefix: z.optional(text()),
+    sort: described(z.optional(sort), 'with `-` descending; hits and size of at most 20,000 matching pages'),
     limit,
     offset,
   }),
   output: z.object({ success, total: count, limit: count, offset: count, items: z.array(pageView) }),
   http: { method: 'GET', path: '/pages' },
-  async run({ app }, { type, tag, prefix, limit, offset }) {
+  /** @throws INVALID_INPUT where sorting would have to read too many pages */
+  async run({ app }, { type, tag, prefix, sort, limit, offset }) {
     const filter = {
       limit,
       offset,
       ...(type !== undefined && { type }),
       ...(tag !== undefined && { tag }),
       ...(prefix !== undefined && { urlPrefix: prefix }),
+      ...(sort !== undefined && { sort }),
     }
-    const { total, items } = await readPages(app, (pages) => pages.list(filter))
+    const { total, items } = await readPages(app, (pages) => {
+      if (sort !== undefined && /hits|size/.test(sort)) assertSortable(pages.list({ ...filter, limit: 0 }).total)
+      return pages.list(filter)
+    })
     return { ...succeeded, total, limit, offset, items: items.map((page) => toPageView(page, app.now())) }
   },
 })

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Page, PageType } from './page.ts'
-import type { PageFilter, Selection } from './page-store.ts'
+import type { PageFilter, PageSort, Selection } from './page-store.ts'
 import { searchTagsOf } from './search-tags.ts'
 import { hashKey, numberOfName, pageColumns, toPage, type PageRow } from './page-row.ts'
 import type { Counters } from './counters.ts'
@@ -151,5 +151,11 @@ function toQuery(filter: PageFilter): { from: string; parameters: string[]; orde
     order = 'p.url, p.id DESC'
     parameters.push(urlPrefix, endOfPrefix(urlPrefix))
   }
-  return { from, parameters, order }
+  return { from, parameters, order: filter.sort === undefined ? order : toOrder(filter.sort) }
+}
+
+function toOrder(sort: PageSort): string {
+  const direction = sort.startsWith('-') ? 'DESC' : 'ASC'
+  const column = { url: 'p.url', stored: 'p.id', hits: 'p.hits', size: 'p.size' }[sort.replace('-', '') as 'url']
+  return `${column} ${direction}, p.id DESC`
 }

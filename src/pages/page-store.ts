@@ -72,10 +72,16 @@ export interface TypeCounters {
   hitMs: number
 }
 
+/** The order of a list of pages; with `-` descending. */
+export const pageSorts = ['url', '-url', 'stored', '-stored', 'hits', '-hits', 'size', '-size'] as const
+export type PageSort = (typeof pageSorts)[number]
+
 export interface PageFilter {
   type?: PageType
   tag?: string
   urlPrefix?: string
+  /** Default: by URL with a prefix, otherwise the newest first. */
+  sort?: PageSort
   limit: number
   offset: number
 }

@@ -6,7 +6,7 @@ import type { SessionStore } from '../../auth/sessions.ts'
 import { sessionCookieName, sessionOf } from '../../cache/session-cookie.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { errorAnswer, jsonAnswer, type Answer } from '../answer.ts'
-import { authenticate, bearerOf, judged, type CallerOptions } from '../api/caller.ts'
+import { authenticate, bearerOf, judged, unauthorised, type CallerOptions } from '../api/caller.ts'
 import { addRoutes, type Exchange } from '../api/route.ts'
 
 export interface SessionOptions extends CallerOptions {
@@ -43,9 +43,10 @@ export function addSession(app: H3, options: SessionOptions, refuse: (exchange: 
 export async function identify(exchange: Exchange, options: SessionOptions): Promise<Identity | Answer> {
   const value = valueOf(exchange)
   if (value === null) return authenticate(exchange, options)
-  if (!bearsCsrfToken(exchange.request, value))
-    return errorAnswer(403, `A request with the cookie of the admin page needs its ${csrfField} field.`)
-  return judgeSession(exchange, value, options)
+  // The cookie alone identifies nobody: the browser sends it with requests of other pages, too.
+  return bearsCsrfToken(exchange.request, value)
+    ? judgeSession(exchange, value, options)
+    : unauthorised(`A request with the cookie of the admin page needs its ${csrfField} field.`)
 }
 
 /** A request with an Authorization field is judged by that alone. */

@@ -92,7 +92,8 @@ export async function judged(
   }
 }
 
-function unauthorised(message: string): Answer {
+/** 401 for a request without a valid token or session. */
+export function unauthorised(message: string): Answer {
   return errorAnswer(401, message, [['WWW-Authenticate', 'Bearer']])
 }
 

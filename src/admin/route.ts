@@ -1,0 +1,38 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** What the page shows: the fragment of its URL, so that reload, back and links work. `#pages?type=cms` is the view `pages`. */
+export interface Route {
+  view: string
+  params: Readonly<Record<string, string>>
+}
+
+export type Params = Readonly<Record<string, string | undefined>>
+
+/** The link to a view. Empty parameters are left out. */
+export function linkTo(view: string, params: Params = {}): string {
+  const filled = Object.entries(params).filter((entry): entry is [string, string] => !!entry[1])
+  return filled.length === 0 ? `#${view}` : `#${view}?${new URLSearchParams(filled)}`
+}
+
+/** The current route, and a function that changes some of its parameters. */
+export function useRoute(): Route & { change(params: Params): void } {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const follow = () => setHash(location.hash)
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [])
+  const route = parse(hash)
+  return {
+    ...route,
+    change: (params) => {
+      const now = parse(location.hash)
+      location.hash = linkTo(now.view, { ...now.params, ...params })
+    },
+  }
+}
+
+function parse(hash: string): Route {
+  const [view = '', search = ''] = hash.slice(1).split(/\?(.*)/s)
+  return { view, params: Object.fromEntries(new URLSearchParams(search)) }
+}

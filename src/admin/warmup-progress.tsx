@@ -1,0 +1,105 @@
+import { Act, Confirm } from './actions.tsx'
+import type { WarmupProgress, WarmupWatch } from './answers.ts'
+import { useApi } from './api-context.ts'
+import { TimeChart } from './chart.tsx'
+import { formatCount, formatCounted, formatMs, formatSeconds } from './format.ts'
+import { Figure } from './parts.tsx'
+
+/** A run while it goes on, and what it has done. */
+export function Progress({
+  watch,
+  progress,
+  onMoved,
+}: {
+  watch: WarmupWatch
+  progress: WarmupProgress
+  onMoved(): void
+}) {
+  const api = useApi()
+  // The state, which screen readers announce, has the result.
+  const move = (to: string) => async () => {
+    await api.post(`vendor-cache/warmup/${to}`, { progressId: progress.id })
+    onMoved()
+    return ''
+  }
+  const { live } = watch
+  const isRunning = progress.status === 'running'
+  const isOpen = isRunning || progress.status === 'paused'
+  const done = progress.processed_urls + progress.failed_urls
+  return (
+    <>
+      <p class="state">
+        <span role="status" class={`badge ${progress.status}`}>
+          {progress.status}
+        </span>
+        <progress max={100} value={progress.percentage} aria-label="Progress of the warmup" />
+        <span>{progress.percentage.toFixed(2)} %</span>
+      </p>
+      {progress.message ? <p>{progress.message}</p> : null}
+      <dl class="figures">
+        <Figure name="Done" value={`${formatCount(done)} of ${formatCount(progress.total_urls)}`} />
+        <Figure name="Found fresh" value={formatCount(progress.skipped_urls)} />
+        <Figure name="Failed" value={formatCount(progress.failed_urls)} />
+        <Figure
+          name="URLs per second"
+          value={live ? live.rate.now.toFixed(1) : '–'}
+          note={live ? `average ${live.rate.average.toFixed(1)}, peak ${live.rate.peak.toFixed(0)}` : undefined}
+        />
+        <Figure
+          name="Left"
+          value={live?.eta ? `about ${formatSeconds(live.eta.seconds)}` : '–'}
+          note={live?.eta ? `${formatSeconds(live.eta.low)} to ${formatSeconds(live.eta.high)}` : undefined}
+        />
+        <Figure
+          name="Shop time"
+          value={formatMs(live?.latency.p50 ?? null)}
+          note={live?.latency.p99 ? `99th percentile ${formatMs(live.latency.p99)}` : undefined}
+        />
+      </dl>
+      <div class="row">
+        {/* One button, which keeps the focus when it changes. */}
+        {isOpen ? (
+          <Act kind="main" label={isRunning ? 'Pause' : 'Resume'} act={move(isRunning ? 'pause' : 'resume')} />
+        ) : null}
+        {isOpen ? (
+          <Confirm
+            label="Cancel"
+            title="Cancel the warmup"
+            question={`The warmup ends with ${formatCounted(progress.remaining_urls, 'URL')} remaining. Cached pages stay cached. A cancelled warmup cannot be resumed.`}
+            act={move('cancel')}
+          />
+        ) : null}
+      </div>
+      {live ? <Pace live={live} isRunning={isRunning} /> : null}
+    </>
+  )
+}
+
+/** How fast a run is, and which origins it spares. */
+function Pace({ live, isRunning }: { live: NonNullable<WarmupWatch['live']>; isRunning: boolean }) {
+  return (
+    <>
+      {isRunning ? (
+        <TimeChart
+          bars
+          caption="URLs done in each second"
+          at={live.perSecond.map((_, index) => Math.round(live.at / 1000) - 59 + index)}
+          lines={[{ name: 'URLs per second', values: live.perSecond }]}
+        />
+      ) : null}
+      {live.origins.some((origin) => origin.throttled) ? (
+        <ul class="warnings">
+          {live.origins.flatMap(({ origin, throttled, limit, configured }) =>
+            throttled
+              ? [
+                  <li key={origin}>
+                    {origin} is asked less ({limit} of {configured} at once): {throttled.reason}
+                  </li>,
+                ]
+              : [],
+          )}
+        </ul>
+      ) : null}
+    </>
+  )
+}
