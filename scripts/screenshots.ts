@@ -99,7 +99,7 @@ async function shootPage(
   for (const view of views) {
     await page.goto(`${demo.url}/admin#${view}`)
     await page.locator('h1').waitFor()
-    await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+    while ((await page.locator('[aria-busy=true]').count()) > 0) await pause(50)
     await pause(300)
     await shoot(page, `${view}-${width}-${colorScheme}`)
   }

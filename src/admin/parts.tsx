@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useState } from 'preact/hooks'
 import type { Channel } from './channels.ts'
 import { formatTime } from './format.ts'
 import type { Resource } from './use-resource.ts'
@@ -14,11 +13,10 @@ export function Panel({
   children: ComponentChildren
   aside?: ComponentChildren
 }) {
-  const heading = useId()
   return (
-    <section class="panel" aria-labelledby={heading}>
+    <section class="panel">
       <div class="panel-head">
-        <h2 id={heading}>{title}</h2>
+        <h2>{title}</h2>
         {aside}
       </div>
       {children}
@@ -156,14 +154,4 @@ export function Choices<T extends string>({
       ))}
     </span>
   )
-}
-
-/** A debounced copy of a value, so that typing does not send a request for every letter. */
-export function useRested<T>(value: T, milliseconds = 300): T {
-  const [rested, setRested] = useState(value)
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(value), milliseconds)
-    return () => clearTimeout(timer)
-  }, [value, milliseconds])
-  return rested
 }

@@ -12,6 +12,7 @@ import { useResource } from './use-resource.ts'
 const events = ['impression', 'cta_click', 'close', 'permanent_dismiss'] as const
 
 export function StagesView() {
+  const { canWrite } = useApi()
   const stages = useResource<StageList>('vendor-stage/stages', { limit: 200 }, 5000)
   const [chosen, setChosen] = useState<string | null>(null)
   const [edited, setEdited] = useState<Stage | 'new' | null>(null)
@@ -25,9 +26,11 @@ export function StagesView() {
       <Panel
         title="Stages"
         aside={
-          <button type="button" onClick={() => setEdited('new')}>
-            New stage
-          </button>
+          canWrite ? (
+            <button type="button" onClick={() => setEdited('new')}>
+              New stage
+            </button>
+          ) : null
         }
       >
         <Known of={stages}>
@@ -52,9 +55,11 @@ export function StagesView() {
                 <button type="button" onClick={() => setChosen(stage.id)} aria-label={`Statistics of ${stage.name}`}>
                   Statistics
                 </button>,
-                <button type="button" onClick={() => setEdited(stage)} aria-label={`Edit ${stage.name}`}>
-                  Edit
-                </button>,
+                canWrite ? (
+                  <button type="button" onClick={() => setEdited(stage)} aria-label={`Edit ${stage.name}`}>
+                    Edit
+                  </button>
+                ) : null,
               ])}
               empty="No stages yet."
             />
@@ -149,6 +154,7 @@ function Erase() {
     })
     return `${formatCount(count)} events ${mode === 'remove' ? 'removed' : 'anonymized'}.`
   }
+  if (!api.canWrite) return null
   return (
     <Panel title="Erase a customer">
       <div class="row">

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { formatCount } from './format.ts'
 
 /** A cell that is sorted by another value than it shows. */
-export interface SortedCell {
+interface SortedCell {
   by: string | number | null
   shown: ComponentChildren
 }
@@ -137,7 +137,7 @@ export function Pager({
   if (total <= portion && offset === 0) return null
   const last = Math.min(total, offset + portion)
   return (
-    <nav class="row pager" aria-label="Pages of the list">
+    <div class="row pager" role="group" aria-label="Pages of the list">
       <button type="button" disabled={offset === 0} onClick={() => set(Math.max(0, offset - portion))}>
         Previous
       </button>
@@ -147,6 +147,6 @@ export function Pager({
       <span class="soft">
         {formatCount(Math.min(offset + 1, last))} to {formatCount(last)} of {formatCount(total)}
       </span>
-    </nav>
+    </div>
   )
 }

@@ -26,7 +26,7 @@ export function Tasks() {
               { by: task.lastExecution, shown: <Time at={task.lastExecution} /> },
               { by: task.status, shown: <span class={`badge ${task.status}`}>{task.status}</span> },
               task.error ?? task.result ?? '–',
-              <Act label="Run now" name={`Run ${task.name} now`} act={schedule(task.name)} />,
+              <Act label="Run now" name={`Run now: ${task.name}`} act={schedule(task.name)} />,
             ])}
             keys={items.map((task) => task.name)}
             sort="here"

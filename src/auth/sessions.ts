@@ -25,7 +25,7 @@ const maxPerClient = 20
 /** Most sessions in memory. */
 const maxKnown = 1000
 
-export const endedSession: Judgement = { kind: 'refused', message: 'The session has ended. Log in again.' }
+const endedSession: Judgement = { kind: 'refused', message: 'The session has ended. Log in again.' }
 
 interface KnownSession {
   row: AdminSessionRow

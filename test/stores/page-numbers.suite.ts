@@ -35,6 +35,10 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(names({ urlPrefix: `${origin}/shoes/` })).toEqual([3, 'shoes/a', 'shoes/b', 'shoes/c'])
       expect(names({ urlPrefix: `${origin}/shoes/`, tag: 'shoe', offset: 2 })).toEqual([3, 'shoes/c'])
       expect(names({ tag: 'nothing' })).toEqual([0])
+      expect(names({ sort: 'url', limit: 2 })).toEqual([5, 'hats/a', 'shoes'])
+      expect(names({ sort: '-url', limit: 1 })).toEqual([5, 'shoes/c'])
+      expect(names({ sort: 'stored', limit: 1 })).toEqual([5, 'shoes/a'])
+      expect(names({ sort: '-stored', tag: 'shoe', limit: 1 })).toEqual([4, 'shoes'])
     })
 
     it('evicts the least recently used pages above the limit', async () => {
