@@ -53,7 +53,16 @@ export const homes: Record<string, readonly string[]> = {
   kysely: ['src/records'],
   'lru-cache': ['src/auth', 'src/cache', 'src/demo', 'src/pages', 'src/records', 'src/stages'],
   'node:http': ['src/http', 'src/daemon', 'src/demo', 'src/operations/doctor'],
-  'node:net': ['src/http', 'src/daemon', 'src/demo', 'src/operations/doctor', 'src/cache', 'src/auth', 'src/lib'],
+  'node:net': [
+    'src/http',
+    'src/daemon',
+    'src/demo',
+    'src/operations/doctor',
+    'src/cache',
+    'src/auth',
+    'src/lib',
+    'src/traffic/live',
+  ],
   'p-limit': ['src/operations/doctor', 'src/purge/deliver', 'src/warmup/discover'],
   pg: ['src/records'],
   pino: ['src/daemon'],
@@ -78,6 +87,7 @@ const bridges: Record<string, readonly string[]> = {
   'src/cli/monitor.ts': ['tui'],
   'src/cli/serve.ts': ['auth', 'daemon'],
   'src/cli/start-warmup.ts': ['tui'],
+  'src/cli/top.ts': ['tui'],
   'src/cli/watch-warmup.ts': ['tui'],
 }
 

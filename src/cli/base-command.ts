@@ -112,7 +112,9 @@ export abstract class BaseCommand extends Command {
     if (target !== null) return this.#performingAt(target, work)
     return this.withApp((app) => {
       const context = this.contextOf(app)
-      const performer: Performer = { perform: (operation, input) => performOperation(operation, context, input) }
+      const performer: Performer = {
+        perform: (operation, input, follower) => performOperation(operation, context, input, follower),
+      }
       const { environment, places } = app.loaded
       return work(this.#session(performer, app, app.signal, `${environment} ${places.projectDir}`))
     })

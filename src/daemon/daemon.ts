@@ -10,8 +10,10 @@ import { ActiveRequests } from './active-requests.ts'
 import type { ConnectionReceiver } from './connection-receiver.ts'
 import { freePort, listenAt, stopListening, type ListenAddress } from './listen.ts'
 import type { Log } from './log.ts'
+import type { MetricsOptions } from '../http/api/metric.ts'
 import { openMetrics, type Metrics, type MetricValues } from '../http/api/metrics.ts'
 import { openSite, type Site, type SiteOptions } from './site.ts'
+import { LiveServer } from '../traffic/live/serve-live.ts'
 import { TrafficRecorder } from '../traffic/recorder.ts'
 import { Traffic } from '../traffic/traffic.ts'
 
@@ -61,17 +63,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   // The public URL of a single channel contains the port, so the port must be known before the daemon listens.
   const port = options.port === 0 && options.address === null ? await freePort(host) : options.port
   const address: ListenAddress = options.address ?? { kind: 'tcp', host, port }
-  const metrics = lazily(() =>
-    openMetrics({
-      app: () => site.app,
-      traffic,
-      stages: counts,
-      memory: () => ({ bytes: site.memory.bytes, pages: site.memory.count }),
-      unsafe: () => site.front.cache.unsafe,
-      load: () => site.front.cache.origin,
-      rejections,
-    }),
-  )
+  const metrics = lazily(() => openMetricsOf(() => site, { traffic, stages: counts, rejections }))
   const siteOptions = toSiteOptions(options, { address, port, counts, metrics, isReady: () => ready })
   let site: Site = await openSite(app, siteOptions)
   let active = new ActiveRequests()
@@ -84,7 +76,7 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
   }
   const front = createFront(frontOptions, options.proxyProtocol ? rejections : null)
   await (receiver === null ? listenAt(front.server, address) : receiver.open(front.server))
-  const recorder = recordTraffic(traffic, () => site.app, log)
+  const recording = await recordTraffic(traffic, () => site.app, log)
   ready = true
   return {
     address,
@@ -92,31 +84,52 @@ export async function startDaemon(app: App, options: DaemonOptions): Promise<Dae
     replaceApp: async (next) => {
       const [previous, previousRequests] = [site, active]
       site = await openSite(next, siteOptions)
-      recorder.expect(next.config.salesChannels)
+      recording.expect(next.config.salesChannels)
       active = new ActiveRequests()
       Object.assign(frontOptions, site.front)
+      previous.retire()
       return { unused: previousRequests.finished().then(() => previous.app) }
     },
     stop: async (delay, grace) => {
       ready = false
+      site.retire()
       front.drain()
       await (receiver === null ? pause(delay).then(() => stopListening(front.server)) : receiver.closed)
-      return await close(front, grace).finally(() => recorder.close())
+      return await close(front, grace).finally(() => recording.close())
     },
   }
 }
 
-/** Writes the traffic of this process to the records of the current app. */
-function recordTraffic(traffic: Traffic, app: () => App, log: Log): TrafficRecorder {
-  return new TrafficRecorder({
+function openMetricsOf(
+  site: () => Site,
+  counted: Pick<MetricsOptions, 'traffic' | 'stages' | 'rejections'>,
+): Promise<Metrics> {
+  return openMetrics({
+    ...counted,
+    app: () => site().app,
+    memory: () => ({ bytes: site().memory.bytes, pages: site().memory.count }),
+    unsafe: () => site().front.cache.unsafe,
+    load: () => site().front.cache.origin,
+  })
+}
+
+/** Writes the traffic of this process to the records of the current app, and shows it to whoever watches. */
+async function recordTraffic(traffic: Traffic, app: () => App, log: Log) {
+  const onError = log.error
+  const recorder = new TrafficRecorder({
     traffic,
     records: () => app().records(),
     now: Date.now,
     monotonic: () => performance.now(),
-    onError: log.error,
+    onError,
   })
     .expect(app().config.salesChannels)
     .start()
+  const live = await LiveServer.open({ dataDir: app().loaded.places.dataDir, traffic, onError })
+  return {
+    expect: (channels: Parameters<TrafficRecorder['expect']>[0]) => recorder.expect(channels),
+    close: () => Promise.all([recorder.close(), live.close()]),
+  }
 }
 
 function toSiteOptions(

@@ -34,6 +34,8 @@ export interface Site {
   app: App
   memory: MemoryTier
   front: Pick<FrontOptions, 'cache' | 'purges' | 'answerOwn' | 'stages' | 'isTrusted' | 'errorPage' | 'debugging'>
+  /** Ends the streams of events, which have no end of their own. */
+  retire(): void
 }
 
 /** Builds a site. Serves pages even where the signing key or the records cannot be opened; the errors are logged. */
@@ -60,9 +62,11 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   })
   const authority = () => app.authority(options.failures)
   const shopJudge = () => app.shopAuthority(known, options.failures)
+  const retirement = new AbortController()
   const answerOwn = createApi({
     ...options,
     app,
+    retired: retirement.signal,
     isTrusted,
     authority,
     shopJudge,
@@ -77,7 +81,8 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   // Completes the purges that a killed process had begun, before the first visitor arrives.
   await app.purges().catch((error: unknown) => onError('Could not open the purge log, so purges are refused', error))
   const debugging = debuggingOf(app, cache, config.auth.mode === 'shop' ? shopJudge : authority)
-  return { app, memory, front: { cache, purges, answerOwn, stages, isTrusted, errorPage, debugging } }
+  const front = { cache, purges, answerOwn, stages, isTrusted, errorPage, debugging }
+  return { app, memory, front, retire: () => retirement.abort() }
 }
 
 function trustOf({ config }: App, { trustsNameless }: SiteOptions): FrontOptions['isTrusted'] {

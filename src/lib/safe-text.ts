@@ -30,3 +30,9 @@ const unprintable = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060
 export function printable(text: string): string {
   return text.replaceAll(unprintable, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 }
+
+/** A value as one line of JSON in which control and formatting characters are escaped, for terminals too. */
+export function toJsonLine(value: unknown): string {
+  const escape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return `${JSON.stringify(value).replaceAll(unprintable, escape)}\n`
+}

@@ -9,6 +9,7 @@ import type { Operation } from './operation.ts'
 import * as stages from './stages.ts'
 import { purge } from './purge.ts'
 import * as traffic from './traffic.ts'
+import { liveTraffic } from './traffic-live.ts'
 import * as purgeLog from './purge-log.ts'
 import * as warmup from './warmup.ts'
 import { startWarmup } from './warmup-start.ts'
@@ -23,6 +24,7 @@ export const operations: readonly Operation[] = [
   cache.listPages,
   cache.inspectPage,
   traffic.readTraffic,
+  liveTraffic,
   clients.createApiClient,
   clients.listApiClients,
   clients.revokeApiClient,

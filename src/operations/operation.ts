@@ -22,6 +22,16 @@ export interface OperationContext {
   scopes: readonly Scope[]
   signal: AbortSignal
   report(event: OperationEvent): void
+  /** Receives the events of a live operation. A promise holds back the next one until it has settled. */
+  emit?: Emit
+}
+
+export type Emit = (event: unknown) => void | Promise<void>
+
+/** Who follows a live operation, until the signal is aborted. */
+export interface Follower {
+  emit: Emit
+  signal: AbortSignal
 }
 
 export interface HttpRoute {
@@ -44,6 +54,8 @@ export interface Operation<Input extends Schema = Schema, Value = unknown> {
   summary: string
   input: Input
   output: z.core.$ZodType<Value>
+  /** An event of a live operation, which runs until its follower leaves. Over HTTP its answer is a stream of server-sent events. */
+  events?: Schema
   /** Its HTTP endpoint; without one, it is available on the command line only. */
   http?: HttpRoute
   /** Access that a client needs; default: `read` for GET, otherwise `write`. */
@@ -68,7 +80,11 @@ export function pathOf({ prefix = 'vendor-cache', path }: HttpRoute): string {
 
 /** Performs operations in this process, or on the daemon named by `--server`. */
 export interface Performer {
-  perform<Input extends Schema, Value>(operation: Operation<Input, Value>, input: Given<Input>): Promise<Value>
+  perform<Input extends Schema, Value>(
+    operation: Operation<Input, Value>,
+    input: Given<Input>,
+    follower?: Follower,
+  ): Promise<Value>
 }
 
 /** What an operation returns. */
@@ -82,8 +98,12 @@ export async function performOperation<Input extends Schema, Value>(
   operation: Operation<Input, Value>,
   context: OperationContext,
   input: unknown,
+  follower?: Follower,
 ): Promise<Value> {
-  return operation.run(context, parseInput(operation, input))
+  const parsed = parseInput(operation, input)
+  if (follower === undefined) return operation.run(context, parsed)
+  const signal = AbortSignal.any([context.signal, follower.signal])
+  return operation.run({ ...context, emit: follower.emit, signal }, parsed)
 }
 
 /** Validates input and applies the defaults. @throws INVALID_INPUT naming every invalid field */

@@ -1,13 +1,16 @@
 import { PagecacheError } from '../errors.ts'
 import {
   parseInput,
+  type Follower,
   type Given,
   type Operation,
   type OperationEvent,
   type Performer,
   type Schema,
 } from '../operations/operation.ts'
+import { succeeded } from '../operations/fields.ts'
 import { AccessToken, type Credentials } from './access-token.ts'
+import { eventsOf } from './server-sent-events.ts'
 import { textOf, toRemoteError } from './remote-error.ts'
 import { toRequest } from './to-request.ts'
 import { Transport, type RemoteRequest, type RemoteResponse } from './transport.ts'
@@ -37,12 +40,16 @@ export async function openRemote(
     perform: async <Input extends Schema, Value>(
       operation: Operation<Input, Value>,
       input: Given<Input>,
+      follower?: Follower,
     ): Promise<Value> => {
       const { http } = operation
       if (http === undefined) throw notRemote(server)
       // Invalid input is reported before anything is sent, with the same message as on this machine.
       parseInput(operation, input)
-      const response = await sendAuthorised(transport, token, toRequest(http, input as Record<string, unknown>))
+      const request = toRequest(http, input as Record<string, unknown>)
+      if (operation.events !== undefined && follower !== undefined)
+        return (await follow({ server, transport, token, signal }, request, follower)) as Value
+      const response = await authorised(token, request, (each) => transport.send(each))
       for (const message of messagesOf(response)) report({ kind: 'message', message })
       if (response.status !== 200 || typeof response.value !== 'object') throw toRemoteError(server, response)
       return response.value as Value
@@ -52,18 +59,42 @@ export async function openRemote(
 }
 
 /** Sends a request with the token; retries once with a new one, because a cached token may have been revoked. */
-async function sendAuthorised(
-  transport: Transport,
+async function authorised<Response extends RemoteResponse>(
   token: AccessToken,
   request: RemoteRequest,
-): Promise<RemoteResponse> {
-  const send = (value: string) =>
-    transport.send({ ...request, headers: { ...request.headers, authorization: `Bearer ${value}` } })
+  send: (request: RemoteRequest) => Promise<Response>,
+): Promise<Response> {
+  const sendWith = (value: string) =>
+    send({ ...request, headers: { ...request.headers, authorization: `Bearer ${value}` } })
   const value = await token.get()
-  const response = await send(value)
+  const response = await sendWith(value)
   if (response.status !== 401) return response
   token.forget(value)
-  return send(await token.get())
+  return sendWith(await token.get())
+}
+
+interface Connection {
+  server: string
+  transport: Transport
+  token: AccessToken
+  signal: AbortSignal
+}
+
+/** Follows a live operation until the follower leaves or the daemon ends the stream: it is stopping, or has loaded another configuration. */
+async function follow(
+  { server, transport, token, signal }: Connection,
+  request: RemoteRequest,
+  follower: Follower,
+): Promise<unknown> {
+  const either = AbortSignal.any([signal, follower.signal])
+  try {
+    const response = await authorised(token, request, (each) => transport.open(each, either))
+    if (response.chunks === null) throw toRemoteError(server, response)
+    for await (const event of eventsOf(response.chunks)) await follower.emit(event)
+  } catch (error) {
+    if (!follower.signal.aborted || signal.aborted) throw error
+  }
+  return succeeded
 }
 
 /** Messages that the operation reported while it ran. */

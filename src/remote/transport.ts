@@ -17,6 +17,11 @@ export interface RemoteResponse {
   value: unknown
 }
 
+export interface RemoteStream extends RemoteResponse {
+  /** The pieces of a stream of events; null for any other response. */
+  chunks: AsyncIterable<Buffer> | null
+}
+
 /** Timeouts in ms. warmup:start reads all sitemaps before it responds. */
 const connectTimeout = 10_000
 const responseTimeout = 15 * 60_000
@@ -26,25 +31,54 @@ const maxResponseSize = 64 * 1024 * 1024
 /** HTTP connection to one daemon. */
 export class Transport {
   readonly #agent: Agent
+  /** Without a limit of size: a stream has no end. */
+  readonly #streams: Agent
   readonly #server: string
   readonly #signal: AbortSignal
 
-  private constructor(agent: Agent, server: string, signal: AbortSignal) {
+  private constructor([agent, streams]: [Agent, Agent], server: string, signal: AbortSignal) {
     this.#agent = agent
+    this.#streams = streams
     this.#server = server
     this.#signal = signal
   }
 
   static async open(server: string, signal: AbortSignal): Promise<Transport> {
     const { Agent, buildConnector } = await import('undici')
-    const agent = new Agent({
+    const options = {
       connect: resetIsNoEnd(buildConnector({ timeout: connectTimeout, allowH2: false })),
       headersTimeout: responseTimeout,
       bodyTimeout: 60_000,
       allowH2: false,
-      maxResponseSize,
-    })
-    return new Transport(agent, server, signal)
+    }
+    return new Transport([new Agent({ ...options, maxResponseSize }), new Agent(options)], server, signal)
+  }
+
+  /**
+   * Sends a request whose answer may be a stream without an end.
+   *
+   * @throws SERVER_UNREACHABLE, also while the stream is read
+   */
+  async open({ method, path, headers, body }: RemoteRequest, signal: AbortSignal): Promise<RemoteStream> {
+    const { origin, pathname } = new URL(this.#server)
+    const target = pathname.replace(/\/$/, '') + path
+    try {
+      const response = await this.#streams.request({ origin, path: target, method, headers, body, signal })
+      const { statusCode: status, headers: fields } = response
+      if (String(fields['content-type']).startsWith('text/event-stream'))
+        return { status, headers: fields, value: undefined, chunks: this.#chunksOf(response.body, signal) }
+      return { status, headers: fields, value: parseJson(await response.body.text()), chunks: null }
+    } catch (error) {
+      throw signal.aborted ? error : toUnreachable(this.#server, error)
+    }
+  }
+
+  async *#chunksOf(body: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+    try {
+      yield* body
+    } catch (error) {
+      throw signal.aborted ? error : toUnreachable(this.#server, error)
+    }
   }
 
   /** @throws SERVER_UNREACHABLE */
@@ -67,7 +101,7 @@ export class Transport {
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy()
+    await Promise.all([this.#agent.destroy(), this.#streams.destroy()])
   }
 }
 

@@ -74,6 +74,25 @@ export interface Series extends Subject {
   counts: Counts
 }
 
+/** A visitor's finished request, as it is shown live. Contains nothing about the visitor: no address, user agent, cookie or query. */
+export interface Seen {
+  /** When it ended, in milliseconds since the epoch. */
+  at: number
+  method: string
+  result: VisitorResult
+  /** Why the answer was no plain hit; null for a hit. */
+  reason: string | null
+  /** 0: the visitor left before the answer began. */
+  status: number
+  /** Milliseconds until the answer began. */
+  ms: number
+  type: TrafficType
+  salesChannelId: string
+  host: string
+  /** Without the query. */
+  path: string
+}
+
 type ByResult = Record<Result, Counts | null>
 
 /** With all results, so that these objects share one shape. */
@@ -89,6 +108,8 @@ export class Traffic {
   readonly statuses = new Float64Array(600)
   /** Paths that were missed since they were last taken. */
   readonly misses = new MissWindow()
+  /** Shows requests as they end. Null while nobody watches, so that a hit pays one comparison. */
+  live: { note(seen: Seen): void } | null = null
   readonly #channels = new Map<string, Map<TrafficType, ByResult>>()
   /** The channel of the last request, which is mostly that of the next one too. */
   #lastId = ''

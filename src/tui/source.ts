@@ -1,5 +1,5 @@
 import { PagecacheError } from '../errors.ts'
-import type { Operation, Performer } from '../operations/operation.ts'
+import type { Follower, Operation, Performer } from '../operations/operation.ts'
 
 /**
  * Where the monitor reads its figures and sends its commands: operations by name, in this process or on a remote daemon.
@@ -7,8 +7,8 @@ import type { Operation, Performer } from '../operations/operation.ts'
 export interface Source {
   /** Shown at the top of the screen: an environment and its directory, or a daemon. */
   readonly name: string
-  /** Performs an operation; rethrows its errors. */
-  perform(operation: string, input: object): Promise<unknown>
+  /** Performs an operation, a live one until its follower leaves; rethrows its errors. */
+  perform(operation: string, input: object, follower?: Follower): Promise<unknown>
 }
 
 /** The operations of this process, or of the daemon that the performer speaks to. */
@@ -16,10 +16,10 @@ export function toSource(name: string, operations: readonly Operation[], perform
   const byName = new Map(operations.map((operation) => [operation.name, operation]))
   return {
     name,
-    async perform(operation, input) {
+    async perform(operation, input, follower) {
       const found = byName.get(operation)
       if (!found) throw new PagecacheError('NOT_FOUND', `Unknown operation ${operation}.`)
-      return performer.perform(found, input)
+      return performer.perform(found, input, follower)
     },
   }
 }

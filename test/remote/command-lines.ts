@@ -47,6 +47,11 @@ export const lines: Record<string, string[][]> = {
     ['--since', '500d'],
     ['--by', 'result'],
   ],
+  top: [
+    ['--limit', '0'],
+    ['--result', 'nothing'],
+    ['--path', 'x'.repeat(201)],
+  ],
   'cache:inspect': [[page], [page, '--json'], ['nothing'], ['http://other.example/']],
   'purge:url': [[page, '--dry-run'], [page], [page, '--json']],
   'purge:tag': [['tag-one'], ['tag-one', '--json'], ['--json', ' ']],
@@ -88,4 +93,4 @@ export const lines: Record<string, string[][]> = {
 }
 
 /** A command that watches goes on until it is interrupted: off a terminal that is not what is compared. */
-export const endless = new Set(['monitor'])
+export const endless = new Set(['monitor', 'top'])

@@ -2,29 +2,31 @@ import type { H3, H3Event } from 'h3'
 import type { App } from '../../app.ts'
 import type { Identity } from '../../auth/judgement.ts'
 import { fromQuery } from '../../operations/from-query.ts'
-import { scopeOf, pathOf, performOperation, type Operation } from '../../operations/operation.ts'
+import { scopeOf, pathOf, performOperation, type Operation, type OperationContext } from '../../operations/operation.ts'
 import { errorAnswer, jsonAnswer, type Answer } from '../answer.ts'
 import { identify, type SessionOptions } from '../admin/session.ts'
 import { carriesSecret, isFromForeignPage, ownHosts, scopeMissing } from './caller.ts'
 import { toField } from './error-answer.ts'
 import { readInput } from './input.ts'
+import { LiveStreams } from './live-streams.ts'
 import type { ApiOptions } from './options.ts'
 import { addRoutes, paramsOf, type Exchange, type Handler, type Method } from './route.ts'
 import { SharedAnswers } from './shared-answers.ts'
 
-export type OperationOptions = Pick<ApiOptions, 'app' | 'isReady' | 'onPerformed'> & SessionOptions
+export type OperationOptions = Pick<ApiOptions, 'app' | 'isReady' | 'onPerformed' | 'retired'> & SessionOptions
 
 /** Adds a route for each operation that has a place in the HTTP API. Every path below their prefixes needs a token, also one without an endpoint. */
 export function addOperations(app: H3, operations: readonly Operation[], options: OperationOptions): void {
   app.use('/api/_action/**', (event) => admit(event, options))
   const shared = new SharedAnswers()
+  const streams = new LiveStreams(options.retired)
   const published = operations.filter((operation) => operation.http !== undefined)
   for (const [path, group] of Map.groupBy(published, (operation) => pathOf(operation.http!))) {
     const handlers: Partial<Record<Method, Handler>> = {}
     for (const operation of group) {
       const { method } = operation.http!
       if (handlers[method] !== undefined) throw new Error(`${path}: two operations with the method ${method}`)
-      handlers[method] = toHandler(operation, options, shared)
+      handlers[method] = toHandler(operation, options, { shared, streams })
     }
     addRoutes(app, path.replaceAll(/\{(\w+)\}/g, ':$1'), handlers)
   }
@@ -58,11 +60,17 @@ export function refuseEarly(
   return null
 }
 
-function toHandler(operation: Operation, options: OperationOptions, shared: SharedAnswers): Handler {
+interface Answers {
+  shared: SharedAnswers
+  streams: LiveStreams
+}
+
+function toHandler(operation: Operation, options: OperationOptions, { shared, streams }: Answers): Handler {
   const access = scopeOf(operation)
   return (event) => {
     const caller = event.context.caller!
     if (!caller.scopes.includes(access)) return scopeMissing(access)
+    if (operation.events !== undefined) return follow(operation, event, caller, options, streams)
     if (operation.http!.method === 'GET') return read(operation, event, caller, options.app, shared)
     return change(operation, event, options)
   }
@@ -81,6 +89,29 @@ function read(
   return shared.get(request.url!, perform)
 }
 
+/** Performs a live operation for as long as its client reads and its token is accepted. */
+function follow(
+  operation: Operation,
+  event: H3Event,
+  caller: Identity,
+  options: OperationOptions,
+  streams: LiveStreams,
+): Promise<Answer> {
+  const { exchange } = event.context
+  const input = { ...fromQuery(operation, exchange.query), ...paramsOf(event) }
+  const { method } = exchange.request
+  return streams.open(method === 'HEAD', {
+    perform: (follower) =>
+      performOperation(
+        operation,
+        contextOf(caller, options.app, () => {}),
+        input,
+        follower,
+      ),
+    mayGoOn: async () => !('status' in (await identify(exchange, options))),
+  })
+}
+
 /** Performs an operation that takes a body. */
 async function change(operation: Operation, event: H3Event, options: OperationOptions): Promise<Answer> {
   const { exchange } = event.context
@@ -96,16 +127,13 @@ async function change(operation: Operation, event: H3Event, options: OperationOp
 
 async function answerOf(operation: Operation, input: object, caller: Identity, app: App): Promise<Answer> {
   const notes: string[] = []
-  const context = {
-    app,
-    source: 'api',
-    actor: caller.actor,
-    scopes: caller.scopes,
-    signal: app.signal,
-    report: (event) => {
-      if (event.kind === 'message') notes.push(event.message.replaceAll('\n', ' '))
-    },
-  } satisfies Parameters<typeof performOperation>[1]
+  const context = contextOf(caller, app, (event) => {
+    if (event.kind === 'message') notes.push(event.message.replaceAll('\n', ' '))
+  })
   const value = await performOperation(operation, context, input)
   return jsonAnswer(200, value, notes.length === 0 ? [] : [['Pagecache-Notes', toField(notes.join('\n'))]])
+}
+
+function contextOf({ actor, scopes }: Identity, app: App, report: OperationContext['report']): OperationContext {
+  return { app, source: 'api', actor, scopes, signal: app.signal, report }
 }

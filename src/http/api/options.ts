@@ -9,6 +9,8 @@ export interface ApiOptions {
   app: App
   /** False once the daemon is stopping. */
   isReady(): boolean
+  /** Aborted when another configuration has replaced this one, or the daemon is stopping: streams of events end. */
+  retired: AbortSignal
   metrics(): Promise<{ type: string; text: string }>
   isTrusted(address: string | undefined): boolean
   /** Issues and judges the daemon's own tokens (`auth.mode: builtin`). */

@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { HotRequest } from '../../cache/hot.ts'
 import type { View } from '../../cache/hot-views.ts'
+import { toSeen } from '../../traffic/live/seen.ts'
 import { BanReader } from '../purge/ban-connection.ts'
 import { EventReader, type EventFront } from '../stages/event-connection.ts'
 import { EarlyChunks } from './early-chunks.ts'
@@ -289,6 +290,7 @@ function recordHit(
   cache.hot.count(view, ms)
   const subject = view.entry?.page ?? { channelId: channelIdOf(cache, { scheme, host, target }), type: 'other' }
   traffic.count('hit', status, ms, view.body?.length, subject)
+  traffic.live?.note(toSeen({ method, host, target, result: 'hit', reason: null, status, ms }, subject))
   if (accessLog === null) return
   const path = target.split('?', 1)[0]!
   accessLog({ id: nextRequestId(), method, host, path, status, result: 'hit', ms, totalMs: ms })

@@ -4,6 +4,7 @@ import { fieldValue } from '../../cache/fields.ts'
 import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import { canonicalPath } from '../../cache/target.ts'
 import type { HeaderPair } from '../../pages/page.ts'
+import { toSeen } from '../../traffic/live/seen.ts'
 import { askedShop, isVisitors, reasonOf, resultOf } from '../../traffic/result.ts'
 import type { Result, Traffic, TrafficType } from '../../traffic/traffic.ts'
 import type { Accepted } from './guard.ts'
@@ -93,7 +94,7 @@ export class RequestRecord {
     const ended = performance.now()
     const ms = (this.#answeredAt === 0 ? ended : this.#answeredAt) - this.started
     const result = this.#result === 'refused' && status >= 500 ? 'error' : this.#result
-    this.#count(result, status, ms)
+    this.#count(method, result, status, ms)
     const { accessLog } = this.#to
     if (accessLog === null) return
     const path = (this.accepted?.target ?? '').split('?', 1)[0]!
@@ -109,19 +110,18 @@ export class RequestRecord {
     })
   }
 
-  #count(result: Result, status: number, ms: number): void {
+  #count(method: string, result: Result, status: number, ms: number): void {
     const { traffic, cache } = this.#to
     const site = this.accepted
     if (site === null || !isVisitors(result)) return traffic.count(result, status, ms)
     const channelId = channelIdOf(cache, site)
     const originMs = result === 'error' || askedShop(this.#cacheStatus ?? '') ? ms : 0
-    traffic.count(result, status, ms, this.bytes, { channelId, type: this.#type }, originMs)
-    if (result !== 'miss') return
-    traffic.misses.add(
-      channelId,
-      `${site.host}${site.target.split('?', 1)[0]}`,
-      reasonOf(this.#cacheStatus) ?? '',
-      originMs,
-    )
+    const subject = { channelId, type: this.#type }
+    traffic.count(result, status, ms, this.bytes, subject, originMs)
+    if (result !== 'miss' && traffic.live === null) return
+    const { host, target } = site
+    const reason = reasonOf(this.#cacheStatus)
+    traffic.live?.note(toSeen({ method, host, target, result, reason, status, ms }, subject))
+    if (result === 'miss') traffic.misses.add(channelId, `${host}${target.split('?', 1)[0]}`, reason ?? '', originMs)
   }
 }

@@ -32,6 +32,7 @@ async function startApi(operation: Operation, options: Partial<ApiOptions> = {})
       shopJudge: async () => judge,
       shop: null,
       isReady: () => true,
+      retired: new AbortController().signal,
       isTrusted: () => false,
       isKnownHost: () => true,
       metrics: async () => ({ type: 'text/plain', text: '' }),

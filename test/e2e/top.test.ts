@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import type { LiveRequest } from '../../src/operations/traffic-live.ts'
+import { bearer, createClient, fetchToken, prefix, type ApiClient } from '../helpers/api-client.ts'
+import { environment, runProgram } from '../helpers/daemon.ts'
+import { openShop, page, type Shop } from '../http/api/shop.ts'
+import { scratch } from '../helpers/scratch.ts'
+import { until } from '../helpers/until.ts'
+
+const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+
+let shop: Shop
+let reader: ApiClient
+
+beforeAll(async () => {
+  shop = await openShop({ config: { server: { processes: 2 } } })
+  reader = await createClient(shop.daemon, 'reader', 'read')
+})
+afterAll(() => shop?.close())
+
+/** Runs `top --json` in the background. */
+function startTop(...args: string[]) {
+  const { projectDir } = shop.daemon
+  const env = environment(projectDir, {
+    PAGECACHE_CLIENT_ID: reader.clientId,
+    PAGECACHE_CLIENT_SECRET: reader.clientSecret,
+  })
+  const child = spawn(process.execPath, [program, 'top', ...args], { env, cwd: projectDir })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const output = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => void (output[name] += text))
+  const events = () =>
+    output.stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as { kind: string; processes?: number } & LiveRequest)
+  return {
+    child,
+    output,
+    requests: () => events().filter(({ kind }) => kind === 'request'),
+    watches: (processes: number) =>
+      until(() => events().findLast(({ kind }) => kind === 'processes')?.processes === processes),
+    ended: once(child, 'close').then(([code]) => code as number | null),
+  }
+}
+
+it('shows the requests of both processes, and nothing of the visitor', async () => {
+  const top = startTop()
+  await top.watches(2)
+  const secrets = { cookie: 'session=canary-cookie', 'user-agent': 'canary-agent', authorization: 'Basic canary' }
+  shop.origin.on('/private', { ...page('private'), headers: { 'cache-control': 'private' } })
+  // Each on a connection of its own: both processes answer some.
+  for (let count = 0; count < 6; count += 1)
+    await shop.ask('/page?secret=canary-query', { headers: { 'user-agent': 'canary-agent' } })
+  await shop.ask('/private?secret=canary-query', { headers: secrets })
+  await shop.ask('/checkout/cart', { method: 'POST', body: 'canary-body' })
+  await shop.ask('/healthz')
+  await until(() => top.requests().length === 8)
+  expect(top.requests().filter(({ path }) => path === '/page')).toHaveLength(6)
+  expect(top.requests()).toContainEqual(
+    expect.objectContaining({ method: 'POST', result: 'pass', status: 200, type: 'other', path: '/checkout/cart' }),
+  )
+  expect(top.requests().find(({ path }) => path === '/page')).toMatchObject({
+    result: 'miss',
+    reason: 'not cached yet',
+    host: shop.host,
+  })
+  expect(top.output.stdout).not.toMatch(/canary|127\.0\.0\.1(?!:)/)
+  top.child.kill('SIGINT')
+  expect(await top.ended).toBe(130)
+})
+
+it('works with a read-only client over HTTP, with filters, across a reload, and ends after --limit', async () => {
+  const top = startTop('--server', shop.daemon.url, '--result', 'pass', '--path', '/check*', '--limit', '2', '--json')
+  await top.watches(2)
+  await shop.ask('/page')
+  await shop.ask('/checkout/one')
+  await until(() => top.requests().length === 1)
+  shop.daemon.kill('SIGHUP')
+  await until(() => shop.daemon.logs().includes('configuration was reloaded'))
+  await until(async () => {
+    await shop.ask('/checkout/two')
+    return top.requests().length === 2
+  })
+  expect(await top.ended).toBe(0)
+  expect(top.requests().map(({ path }) => path)).toEqual(['/checkout/one', '/checkout/two'])
+})
+
+it('needs a token, and says why where nothing can be shown', async () => {
+  expect((await shop.ask(`${prefix}/traffic/live`)).status).toBe(401)
+  const headers = bearer(await fetchToken(shop.daemon.url, reader))
+  const answer = await shop.ask(`${prefix}/traffic/live?result=nothing`, { headers })
+  expect([answer.status, String(answer.body)]).toEqual([400, expect.stringContaining('result')])
+  expect((await shop.ask(`${prefix}/traffic/live`, { method: 'HEAD', headers })).status).toBe(200)
+  const empty = await scratch('empty')
+  onTestFinished(() => empty.discard())
+  const { code, stderr } = await runProgram(['top'], { projectDir: empty.path })
+  expect([code, stderr]).toEqual([3, expect.stringContaining('pagecache serve')])
+})
