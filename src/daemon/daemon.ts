@@ -113,7 +113,7 @@ function openMetricsOf(
   })
 }
 
-/** Writes the traffic of this process to the records of the current app, and shows it to whoever watches. */
+/** Writes the traffic of this process to the records of the current app, and shows it to watchers. */
 async function recordTraffic(traffic: Traffic, app: () => App, log: Log) {
   const onError = log.error
   const recorder = new TrafficRecorder({

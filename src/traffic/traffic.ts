@@ -108,7 +108,7 @@ export class Traffic {
   readonly statuses = new Float64Array(600)
   /** Paths that were missed since they were last taken. */
   readonly misses = new MissWindow()
-  /** Shows requests as they end. Null while nobody watches, so that a hit pays one comparison. */
+  /** Shows requests as they end. Null without a watcher, so that a hit pays one comparison. */
   live: { note(seen: Seen): void } | null = null
   readonly #channels = new Map<string, Map<TrafficType, ByResult>>()
   /** The channel of the last request, which is mostly that of the next one too. */

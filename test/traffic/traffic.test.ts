@@ -3,6 +3,7 @@ import { openRecords, type Records } from '../../src/records/open.ts'
 import { latencyColumns } from '../../src/records/traffic-rows.ts'
 import { readTraffic, type TrafficQuestion } from '../../src/traffic/read-traffic.ts'
 import { TrafficRecorder } from '../../src/traffic/recorder.ts'
+import { MissWindow } from '../../src/traffic/miss-window.ts'
 import { reasonOf, resultOf } from '../../src/traffic/result.ts'
 import { durationBounds, Traffic } from '../../src/traffic/traffic.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -66,6 +67,19 @@ it('derives results from Cache-Status', () => {
     ['error', 'origin timeout'],
     ['refused', 'no answer'],
   ])
+})
+
+it('finds frequent misses among those of a crawler, in bounded memory', () => {
+  const misses = new MissWindow()
+  for (let count = 0; count < 20_000; count += 1) {
+    misses.add('shop', `/crawled/${count}`, 'not cached yet', 1)
+    // It begins late, and has one miss in fifty.
+    if (count >= 5_000 && count % 50 === 0) misses.add('shop', '/frequent', 'expired', 10)
+  }
+  const top = misses.take(1000)
+  expect(top).toHaveLength(1000)
+  expect(top[0]).toMatchObject({ path: '/frequent', reason: 'expired', requests: 300, originMs: 3000 })
+  expect(misses.take(3000)).toEqual([])
 })
 
 it('has a column for each latency bucket', () => {

@@ -26,8 +26,8 @@ export interface LiveServerOptions {
 }
 
 /**
- * Shows the requests of this process to the watchers of this machine, on a socket of its own below the state directory. Nothing is collected while
- * nobody watches. A watcher that does not read is sent less and then cut; its window stays bounded.
+ * Shows the requests of this process to the watchers of this machine, on a socket of its own below the state directory. Nothing is collected without
+ * a watcher. A watcher that does not read is sent less and then cut; its window stays bounded.
  */
 export class LiveServer {
   readonly #traffic: Traffic
