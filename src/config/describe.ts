@@ -29,7 +29,7 @@ function writeValue(path: KeyPath, value: unknown): unknown {
 
 /** Masks secrets, and the credentials in URLs. */
 function mask(path: KeyPath, value: unknown): unknown {
-  if (isSecret(path)) return '***'
+  if (isSecret(path)) return value === null ? null : '***'
   if (typeof value === 'string') return maskUrls(value)
   return Array.isArray(value) ? value.map((item: unknown) => mask([...path, 0], item)) : value
 }

@@ -27,22 +27,23 @@ export function toFaults(error: z.core.$ZodError, tree: unknown, sourceOf: (path
   })
 }
 
-/** Finds sales channels with the same id or URL, and reverse proxies with the same name or URL. */
+/** Finds sales channels with the same id or URL, reverse proxies with the same name or URL, and webhooks with the same name. */
 export function findDuplicates(tree: unknown, sourceOf: (path: KeyPath) => Source): Fault[] {
   const unique = [
-    ['salesChannels', 'id'],
-    ['salesChannels', 'url'],
-    ['reverseProxies', 'name'],
-    ['reverseProxies', 'url'],
+    [['salesChannels'], 'id'],
+    [['salesChannels'], 'url'],
+    [['reverseProxies'], 'name'],
+    [['reverseProxies'], 'url'],
+    [['notify', 'webhooks'], 'name'],
   ] as const
   return unique.flatMap(([list, key]) => {
-    const items = valueAt(tree, [list])
+    const items = valueAt(tree, list)
     const values = Array.isArray(items) ? items.map((item) => comparable(key, valueAt(item, [key]))) : []
     return values.flatMap((value, index) => {
       const first = values.indexOf(value)
       if (value === undefined || first === index) return []
-      const path = [list, index, key]
-      const message = `${show(path, valueAt(tree, path))} is also the value of ${writeKeyPath([list, first, key])}; it must be unique`
+      const path = [...list, index, key]
+      const message = `${show(path, valueAt(tree, path))} is also the value of ${writeKeyPath([...list, first, key])}; it must be unique`
       return [{ key: writeKeyPath(path), source: sourceOf(path), message }]
     })
   })

@@ -58,6 +58,8 @@ export function withValue(
 export function isSecret(path: KeyPath): boolean {
   const [owner, name] = [path.at(-2), path.at(-1)]
   if (typeof name !== 'string') return false
+  // The path of an incoming webhook authorises its sender.
+  if (path[0] === 'notify' && name === 'url') return true
   // The path of a secret file is not secret itself.
   if (name.endsWith('File')) return false
   return /secret|passw|^auth$/i.test(name) || ((owner === 'cookies' || owner === 'headers') && namesSecret(name))

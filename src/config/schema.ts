@@ -122,6 +122,20 @@ const customerToken = z
     ),
   )
 
+/** What operators can be notified of. */
+const notifyEvents = ['warmup', 'proxy', 'hit-ratio', 'disk', 'node'] as const
+
+const signingSecret = () => value.textOrNull('a secret of at least 16 characters', /^[\x21-\x7e]{16,200}$/)
+
+/** A receiver of notifications. */
+const webhook = z.strictObject({
+  name: value.text('a name of letters, digits, dots, dashes', /^[\w.-]{1,64}$/),
+  type: withDefault(value.oneOf(['json', 'slack']), 'json'),
+  url: value.webhookUrl(),
+  events: list(value.oneOf(notifyEvents), [...notifyEvents]),
+  secret: withDefault(signingSecret(), null),
+})
+
 /** A daemon that commands can run on with `--profile`. */
 const profile = z.strictObject({
   server: value.publicUrl(),
@@ -207,6 +221,13 @@ export const configSchema = z.strictObject({
     retries: withDefault(value.wholeNumber(0, 20), 3),
     afterPurge: withDefault(value.durationOrNull(), null),
     variants: list(warmupVariant),
+  }),
+  notify: section({
+    webhooks: list(webhook),
+    secret: withDefault(signingSecret(), null),
+    hitRatio: withDefault(value.shareOrNull(), null),
+    diskFree: withDefault(value.size(), '2GB'),
+    proxyAfter: withDefault(value.duration(), '5m'),
   }),
   retention: section({
     reverseProxyLogDays: withDefault(value.wholeNumber(1, 3650), 30),

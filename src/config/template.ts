@@ -128,6 +128,19 @@ warmup:
   # - { cookies: { sw-currency: EUR } }
   # variants: []
 
+notify:
+  # Receivers of notifications (type json or slack); try them with pagecache notify:test. The URL is never shown or logged.
+  # webhooks:
+  # - { name: ops, type: json, url: "https://hooks.example/pagecache" }
+  # Signs the requests (PAGECACHE_NOTIFY_SECRET).
+  # secret: null
+  # Notify below this share of hits in 15 minutes, such as 0.7; null: never.
+  # hitRatio: null
+  # Notify when less disk space is free.
+  # diskFree: 2GB
+  # Notify of a reverse proxy that is unreachable or behind for this long.
+  # proxyAfter: 5m
+
 retention:
   # reverseProxyLogDays: 30
   # invalidationLogDays: 30

@@ -193,6 +193,18 @@ export function sitemapLocation() {
   })
 }
 
+/** URL of a webhook; it may contain credentials and a query. */
+export function webhookUrl() {
+  return value('an http or https URL', (input) => toHttpUrl(input, { query: true })?.href)
+}
+
+/** A share between 0 and 1, or null. */
+export function shareOrNull() {
+  return value('a number above 0 and below 1, or null', (input) =>
+    input === null || (typeof input === 'number' && input > 0 && input < 1) ? input : undefined,
+  )
+}
+
 function toHttpUrl(input: unknown, allow = { query: false }): URL | undefined {
   if (typeof input !== 'string' || /[\s\\]/.test(input) || !URL.canParse(input)) return undefined
   const url = new URL(input)

@@ -13,6 +13,7 @@ import {
   checkTlsTerminator,
   checkVariables,
 } from './doctor/process-checks.ts'
+import { checkNotifications } from './doctor/notify-check.ts'
 import { checkQueue } from './doctor/queue-checks.ts'
 import { checkReverseProxies } from './doctor/reverse-proxy-checks.ts'
 import { checkTasks } from './doctor/task-checks.ts'
@@ -33,6 +34,7 @@ const checks: readonly Check[] = [
   checkPageSpace,
   checkQueue,
   checkTasks,
+  checkNotifications,
   checkPort,
   checkTlsTerminator,
   checkCustomerToken,

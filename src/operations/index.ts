@@ -4,6 +4,7 @@ import * as config from './config.ts'
 import { doctor } from './doctor.ts'
 import { initProject } from './init.ts'
 import * as messenger from './messenger.ts'
+import { testNotifications } from './notify.ts'
 import * as scheduledTask from './scheduled-task.ts'
 import type { Operation } from './operation.ts'
 import * as stages from './stages.ts'
@@ -29,6 +30,7 @@ export const operations: readonly Operation[] = [
   clients.listApiClients,
   clients.revokeApiClient,
   clients.rotateSigningKey,
+  testNotifications,
   purge,
   purgeLog.purgeStatistics,
   purgeLog.recentPurges,

@@ -48,7 +48,8 @@ export async function keepMembership(options: KeepOptions): Promise<void> {
     const others = workers.filter((worker) => worker !== own)
     const silent = silence.observe(others, timing.now())
     for (const worker of others) {
-      if (silent.includes(worker.id) || hasEnded(worker.process, self)) await membership.takeOver(worker)
+      const isDead = silent.includes(worker.id) || hasEnded(worker.process, self)
+      if (isDead && (await membership.takeOver(worker))) onEvent({ kind: 'buried', worker })
     }
     return true
   }

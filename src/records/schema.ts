@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { DeliverTables } from './deliver-rows.ts'
+import type { NotifyTables } from './notify-rows.ts'
 import type { PurgeTables } from './purge-rows.ts'
 import type { QueueTables } from './queue-rows.ts'
 import type { StageTables } from './stage-rows.ts'
@@ -12,7 +13,8 @@ import type { WarmupLiveRow, WarmupOriginRow, WarmupPurgedRow } from './warm-row
  * The current tables. Times are milliseconds since the epoch, flags are 0 and 1. Only the room that owns a table queries it; the owners are
  * listed in test/contract/tables.test.ts.
  */
-export interface RecordsSchema extends DeliverTables, PurgeTables, QueueTables, StageTables, TaskTables, TrafficTables {
+export interface RecordsSchema
+  extends DeliverTables, NotifyTables, PurgeTables, QueueTables, StageTables, TaskTables, TrafficTables {
   warmup_runs: WarmupRunRow
   warmup_batches: WarmupBatchRow
   warmup_failures: WarmupFailureRow

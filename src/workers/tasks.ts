@@ -4,12 +4,13 @@ import { realTiming } from '../lib/timing.ts'
 import type { Handler } from '../queue/queue.ts'
 import type { RemoveSlice } from '../schedule/remove-in-slices.ts'
 import { nightly, type Task } from '../schedule/task.ts'
+import { notifyTask } from './notify.ts'
 
 const day = 86_400_000
 
 /** All scheduled tasks. Each opens the parts of the app that it needs when it runs. */
 export function tasksOf(app: App): readonly Task[] {
-  const { retention, reverseProxies } = app.config
+  const { retention, reverseProxies, notify } = app.config
   return [
     nightly({
       name: 'vendor_cache.cleanup_reverse_proxy_log',
@@ -34,6 +35,7 @@ export function tasksOf(app: App): readonly Task[] {
       // Each stage has its own retention, counted back from now.
       run: ({ stop }) => pruneStages(app, stop),
     }),
+    ...(notify.webhooks.length === 0 ? [] : [notifyTask(app)]),
   ]
 }
 

@@ -6,6 +6,7 @@ import type { ConsumeEvent } from '../queue/consume-event.ts'
 import type { ConsumeLimits, Consumed } from '../queue/consume.ts'
 import type { Handler, Transport } from '../queue/queue.ts'
 import { deliverySetup, makeDeliver } from './deliver.ts'
+import { makeNotifyHandler, reportLostWorkers } from './notify.ts'
 import { makeAfterPurgeHandler } from './warmup-after-purge.ts'
 import { makeWarmupHandler } from './warmup.ts'
 
@@ -13,7 +14,7 @@ import { makeWarmupHandler } from './warmup.ts'
 type HandlerMaker = (app: App) => Promise<Handler>
 
 /** The handlers of all message types except deliveries and scheduled tasks. */
-const makers: readonly HandlerMaker[] = [makeWarmupHandler, makeAfterPurgeHandler]
+const makers: readonly HandlerMaker[] = [makeWarmupHandler, makeAfterPurgeHandler, makeNotifyHandler]
 
 export interface WorkOptions {
   kind: 'consumer' | 'daemon'
@@ -36,7 +37,8 @@ export async function work(app: App, options: WorkOptions): Promise<Consumed> {
   const making = deliver === undefined ? [makeDeliver, ...makers] : makers
   const handlers = await Promise.all([...making.map((make) => make(app)), makeTaskHandlers(app)])
   const ended = new AbortController()
-  const control = { ...options, stop: AbortSignal.any([options.stop, ended.signal]) }
+  const onEvent = reportLostWorkers(app, options.onEvent)
+  const control = { ...options, onEvent, stop: AbortSignal.any([options.stop, ended.signal]) }
   const end = () => ended.abort()
   const [consumed] = await settle([
     consumeWith(app, handlers.flat(), control).finally(end),
@@ -120,6 +122,10 @@ export function describeEvent(event: ConsumeEvent): string {
       return printable(`${event.message.type} ${event.message.id} failed permanently: ${event.error}`)
     case 'unavailable':
       return printable(`The queue is waiting: ${event.error}`)
+    case 'buried':
+      return printable(
+        `Process ${event.worker.process.pid} on ${event.worker.process.host} ended without leaving the queue; its messages were taken over`,
+      )
     case 'taken-over':
       return 'Other workers considered this one dead and took over its messages; it continues as a new worker.'
   }

@@ -10,6 +10,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 /** The tables of each room; src/records defines them and queries none. */
 const tablesOf: Record<string, readonly string[]> = {
   auth: ['admin_sessions', 'api_clients'],
+  notify: ['notified_problems'],
   purge: [
     'invalidations',
     'purges',

@@ -59,7 +59,7 @@ describe('a window', () => {
   it('has a uniform sample of many, and says how many it lacks', () => {
     let seed = 1
     const window = new Window(() => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647)
-    const shown = new Array<number>(1000).fill(0)
+    const shown = Array.from({ length: 1000 }, () => 0)
     for (let round = 0; round < 400; round += 1) {
       for (let at = 0; at < 1000; at += 1) window.add(request({ at }))
       const { requests, notShown } = window.take()

@@ -13,6 +13,7 @@ import { deliveriesApart } from './0011-deliveries-apart.ts'
 import { appendOnlyEvents } from './0012-append-only-events.ts'
 import { traffic } from './0013-traffic.ts'
 import { adminSessions } from './0014-admin-sessions.ts'
+import { notifications } from './0015-notifications.ts'
 
 /** Append-only. A database's version is the number of steps that were run on it. */
 export const migrations: readonly Migration[] = [
@@ -30,4 +31,5 @@ export const migrations: readonly Migration[] = [
   appendOnlyEvents,
   traffic,
   adminSessions,
+  notifications,
 ]

@@ -1,0 +1,193 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { expect, it } from 'vitest'
+import type { App } from '../../src/app.ts'
+import type { Notification } from '../../src/notify/notification.ts'
+import { doctor } from '../../src/operations/doctor.ts'
+import { TrafficRecorder } from '../../src/traffic/recorder.ts'
+import { Traffic } from '../../src/traffic/traffic.ts'
+import { notifyTask, reportLostWorkers } from '../../src/workers/notify.ts'
+import { tasksOf } from '../../src/workers/tasks.ts'
+import { openApp } from '../operations/pages-project.ts'
+import { perform } from '../operations/perform.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
+
+const webhooks = [{ name: 'ops', url: 'http://127.0.0.1:9/hook' }]
+
+async function project(notify: object = {}): Promise<App> {
+  const directory = await tempDir()
+  const reverseProxies = [{ name: 'varnish-1', type: 'varnish', url: 'http://127.0.0.1:9' }]
+  const config = { reverseProxies, notify: { webhooks, diskFree: 0, ...notify } }
+  await writeFile(join(directory, 'pagecache.yaml'), stringify(config))
+  return openApp(directory)
+}
+
+/** Runs the task, and returns the notifications that it has queued. */
+async function check(app: App): Promise<Notification[]> {
+  const before = await queued(app)
+  await notifyTask(app).run({ stop: new AbortController().signal })
+  return (await queued(app)).slice(before.length)
+}
+
+async function queued(app: App): Promise<Notification[]> {
+  const { db } = await app.records()
+  const rows = await db
+    .selectFrom('queue_messages')
+    .select('payload')
+    .where('type', '=', 'notify.send')
+    .orderBy('id')
+    .execute()
+  return rows.map(({ payload }) => (JSON.parse(payload) as { notification: Notification }).notification)
+}
+
+async function addRun(
+  app: App,
+  id: string,
+  run: { status?: 'completed' | 'failed'; failed_urls?: number; ago?: number },
+) {
+  const { ago = 0, ...values } = run
+  const at = Math.round(app.now()) - ago
+  const { db } = await app.records()
+  await db
+    .insertInto('warmup_runs')
+    .values({
+      id,
+      status: 'completed',
+      sales_channel_id: 'shop',
+      batch_size: 10,
+      force: 0,
+      total_urls: 10,
+      checked_urls: 10,
+      processed_urls: 10,
+      skipped_urls: 0,
+      failed_urls: 0,
+      urls_per_second: 1,
+      message: null,
+      discovery: '{}',
+      created_at: at,
+      updated_at: at,
+      finished_at: at,
+      paused_at: null,
+      paused_for: 0,
+      ...values,
+    })
+    .execute()
+}
+
+it('runs once a minute where a webhook is configured, and nowhere else', async () => {
+  const task = tasksOf(await project()).find(({ name }) => name === 'pagecache.notify')
+  expect(task!.nextAfter(Date.parse('2026-11-22T12:00:00Z'))).toBe(Date.parse('2026-11-22T12:01:00Z'))
+  expect(tasksOf(await project({ webhooks: [] })).map(({ name }) => name)).not.toContain('pagecache.notify')
+})
+
+it('reports each failed warmup of a channel, and a later good one', async () => {
+  const app = await project()
+  await addRun(app, '01-old', { status: 'failed', ago: 2 * 86_400_000 })
+  expect(await check(app)).toEqual([])
+  await addRun(app, '02', { status: 'completed', failed_urls: 3 })
+  expect(await check(app)).toMatchObject([
+    { event: 'warmup', state: 'problem', subject: 'shop', text: expect.stringContaining('3 of 10 URLs') },
+  ])
+  expect(await check(app)).toEqual([])
+  await addRun(app, '03', { status: 'failed' })
+  expect(await check(app)).toMatchObject([{ state: 'problem', title: 'The warmup of sales channel shop failed' }])
+  await addRun(app, '04', { status: 'completed' })
+  expect(await check(app)).toMatchObject([{ event: 'warmup', state: 'recovered', subject: 'shop' }])
+  expect(await check(app)).toEqual([])
+})
+
+it('reports a proxy that does not answer for five minutes, and its return', async () => {
+  const app = await project()
+  const { db } = await app.records()
+  const fails = async (minutes: number) => {
+    const at = Math.round(app.now()) - minutes * 60_000
+    await db.deleteFrom('reverse_proxy_states').execute()
+    await db
+      .insertInto('reverse_proxy_states')
+      .values({
+        name: 'varnish-1',
+        failures: 7,
+        failing_since: at,
+        open_until: null,
+        last_error: 'connection refused',
+        last_failure_at: at,
+        last_delivery_at: null,
+      })
+      .execute()
+  }
+  await fails(4)
+  expect(await check(app)).toEqual([])
+  await fails(6)
+  expect(await check(app)).toMatchObject([
+    { event: 'proxy', state: 'problem', subject: 'varnish-1', text: expect.stringContaining('connection refused') },
+  ])
+  expect(await check(app)).toEqual([])
+  await db.deleteFrom('reverse_proxy_states').execute()
+  expect(await check(app)).toMatchObject([{ event: 'proxy', state: 'recovered', subject: 'varnish-1' }])
+})
+
+it('reports a low hit ratio once, also where it moves around the limit, and not for a few requests', async () => {
+  const app = await project({ hitRatio: 0.5 })
+  const traffic = new Traffic()
+  const recorder = new TrafficRecorder({
+    traffic,
+    records: () => app.records(),
+    now: app.now,
+    onError: expect.unreachable,
+  })
+  const visit = async (hits: number, misses: number) => {
+    for (let count = 0; count < hits; count += 1) traffic.count('hit', 200, 1, 1, { channelId: 'shop', type: 'cms' })
+    for (let count = 0; count < misses; count += 1) traffic.count('miss', 200, 1, 1, { channelId: 'shop', type: 'cms' })
+    await recorder.write()
+  }
+  await visit(0, 50)
+  expect(await check(app)).toEqual([])
+  await visit(49, 1)
+  expect(await check(app)).toMatchObject([
+    {
+      event: 'hit-ratio',
+      state: 'problem',
+      title: 'The hit ratio is below 50.0 %',
+      text: expect.stringContaining('49.0 %'),
+    },
+  ])
+  // 52 %: above the limit, but not by much.
+  await visit(6, 0)
+  expect(await check(app)).toEqual([])
+  await visit(100, 0)
+  expect(await check(app)).toMatchObject([{ event: 'hit-ratio', state: 'recovered' }])
+})
+
+it('reports a nearly full disk', async () => {
+  expect(await check(await project({ diskFree: '1000TB' }))).toMatchObject([{ event: 'disk', state: 'problem' }])
+})
+
+it('reports a lost process once, and that its machine is back once a process was started there', async () => {
+  const app = await project()
+  const worker = {
+    id: 'worker-1',
+    beat: 1,
+    stopping: false,
+    process: { host: 'shop-2', bootId: null, pidNamespace: null, pid: 42, started: null },
+  }
+  const seen: string[] = []
+  const onEvent = reportLostWorkers(app, ({ kind }) => void seen.push(kind))
+  onEvent({ kind: 'buried', worker })
+  onEvent({ kind: 'buried', worker })
+  await until(async () => (await queued(app)).length > 0)
+  expect(await queued(app)).toMatchObject([
+    { event: 'node', state: 'problem', subject: 'shop-2', text: expect.stringContaining('Process 42') },
+  ])
+  expect(seen).toEqual(['buried', 'buried'])
+  expect(await check(app)).toEqual([])
+})
+
+it('warns in doctor of webhooks that do not sign, without their URL', async () => {
+  const app = await project({ webhooks: [{ name: 'ops', url: 'http://127.0.0.1:9/canary' }] })
+  const { checks } = await perform(app, doctor, {})
+  const found = checks.filter(({ name }) => name === 'notifications')
+  expect(found).toMatchObject([{ status: 'warned', message: expect.stringContaining('Not signed: ops') }])
+  expect(JSON.stringify(checks)).not.toContain('canary')
+})
