@@ -43,6 +43,6 @@ it('sends a test notification signed with the secret of the environment, and sho
     await run('config:show'),
   ]
   expect([one.code, unknown.code, unknown.stderr]).toEqual([0, 3, expect.stringContaining('Did you mean ops?')])
-  expect(config.stdout).toMatch(/notify\.webhooks\[0\]\.url\s+\*\*\*/)
+  expect(config.stdout).toMatch(/notify\.webhooks\[0\]\.url\s+"\*\*\*"/)
   expect([both, one, unknown, config].map(({ stdout, stderr }) => stdout + stderr).join('')).not.toContain('canary')
 })

@@ -135,6 +135,7 @@ it('reports a low hit ratio once, also where it moves around the limit, and not 
     traffic,
     records: () => app.records(),
     now: app.now,
+    monotonic: () => performance.now(),
     onError: expect.unreachable,
   })
   const visit = async (hits: number, misses: number) => {

@@ -14,7 +14,7 @@ const leftOverAfter = 10_000
 const longestMessage = 1024 * 1024
 
 /** Requests that ended since the last message of a process, and how many were left out. */
-export interface SeenRequests {
+interface SeenRequests {
   requests: Seen[]
   notShown: number
 }
