@@ -12,6 +12,7 @@ const pjson = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'))
 // oclif maps dist/ to the sources through the compiler's JavaScript API, which TypeScript 7 lacks.
 pjson.oclif.commands.target = './commands'
 pjson.oclif.hooks.command_not_found = './src/cli/command-not-found.ts'
+pjson.oclif.helpClass = './src/cli/help.ts'
 
 const { main } = await import('../src/cli/main.ts')
 await main(process.argv.slice(2), { root, pjson, ignoreManifest: true })

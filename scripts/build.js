@@ -13,7 +13,7 @@ import { licencesOf } from './licences.js'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** Entries of the command line: the commands, and what bin/ and oclif load by path. */
-const commandEntries = ['commands/**/*.ts', 'src/cli/main.ts', 'src/cli/command-not-found.ts']
+const commandEntries = ['commands/**/*.ts', 'src/cli/main.ts', 'src/cli/command-not-found.ts', 'src/cli/help.ts']
 
 /** Entries of worker threads and of the demo's shop. They share no file with the commands, of which each would load a part. */
 const threadEntries = [

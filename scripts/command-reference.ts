@@ -1,3 +1,4 @@
+import { exitCodeMeanings } from '../src/cli/exit-codes.ts'
 import type { Manifest } from './surface.ts'
 
 /** Generates docs/commands.md from the manifest. */
@@ -10,13 +11,7 @@ export function commandReference({ commands }: Manifest): string {
     '',
     '| exit code | meaning |',
     '|---|---|',
-    '| 0 | success; also after a declined confirmation, which changes nothing |',
-    '| 1 | failure |',
-    '| 2 | wrong usage or configuration |',
-    '| 3 | target not found, or in the wrong state |',
-    '| 4 | not authorised: the daemon rejected the client or its scope |',
-    '| 5 | unreachable: the daemon, the records or the page store |',
-    '| 130 | interrupted |',
+    ...Object.entries(exitCodeMeanings).map(([code, meaning]) => `| ${code} | ${meaning} |`),
     '',
     'Flags of every command:',
     '',

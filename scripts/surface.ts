@@ -1,7 +1,4 @@
-import { parse } from 'zod/mini'
-import { describeConfig } from '../src/config/describe.ts'
-import { variablePaths } from '../src/config/keys.ts'
-import { configSchema } from '../src/config/schema.ts'
+import { describeKeys, type DescribedKey } from '../src/config/describe-keys.ts'
 
 interface ManifestFlag {
   type: 'boolean' | 'option'
@@ -52,13 +49,8 @@ export function commandSurface(manifest: Manifest): Record<string, unknown> {
 const flagProperties = ['type', 'char', 'env', 'required', 'multiple', 'options', 'default'] as const
 
 /** All configuration keys with their defaults and environment variables. */
-export function configurationSurface(): Record<string, { default: unknown; variable: string | null }> {
-  const config = parse(configSchema, {})
-  const loaded = { config, sourceOf: () => ({ kind: 'default' as const }) }
-  const variables = new Map([...variablePaths()].map(([name, path]) => [path.join('.'), name]))
-  return Object.fromEntries(
-    describeConfig(loaded).map(({ key, value }) => [key, { default: value, variable: variables.get(key) ?? null }]),
-  )
+export function configurationSurface(): Record<string, Omit<DescribedKey, 'key'>> {
+  return Object.fromEntries(describeKeys().map(({ key, ...rest }) => [key, rest]))
 }
 
 /** Picks properties of each entry, sorted by key, without unset ones. */

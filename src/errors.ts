@@ -29,6 +29,8 @@ const kinds = {
   /** The answer to a question was no: nothing was done, which is no failure. */
   DECLINED: { status: 409, exit: 0 },
   INTERRUPTED: { status: 503, exit: 130 },
+  /** A command ran longer than its `--timeout`. */
+  TIMED_OUT: { status: 504, exit: 1 },
 } as const
 
 export type ErrorCode = keyof typeof kinds

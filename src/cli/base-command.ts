@@ -3,10 +3,11 @@ import type { Input as ParserInput, ParserOutput } from '@oclif/core/parser'
 import { App } from '../app.ts'
 import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.ts'
 import { compareWithDaemon, findDaemon, withDaemonsFlags } from '../config/running-daemon.ts'
-import { findRemote, type RemoteFlags, type RemoteTarget } from '../config/remote.ts'
+import { describeTarget, findRemote, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
 import {
   allScopes,
+  isChange,
   performOperation,
   type Given,
   type Operation,
@@ -18,29 +19,14 @@ import {
 import { exitCodes } from './exit-codes.ts'
 import type { Kind, Named } from './find.ts'
 import { sharedFlags } from './flags.ts'
+import { readGlobalFlags, type GlobalFlags } from './global-flags.ts'
 import { withTypedNames, type CommandInput } from './input-names.ts'
 import { interruptible } from './interrupt.ts'
+import { Messages } from './messages.ts'
 import { Output } from './output.ts'
+import type { Session } from './session.ts'
+import { TimeLimit } from './time-limit.ts'
 import { toUsageError } from './usage-error.ts'
-
-/** Messages kept while the terminal UI is drawn; older ones are dropped. */
-const maxHeldMessages = 20
-
-/** What the functions behind a command need: where operations run, what interrupts them, and how to reach the operator. */
-export interface Session {
-  performer: Performer
-  /** Null when the operations run on a daemon named by `--server`. */
-  app: App | null
-  signal: AbortSignal
-  /** True when stdout carries the JSON value alone. */
-  json: boolean
-  /** Prints a line on stderr. */
-  tell(message: string): void
-  /** Keeps messages back while `work` draws on the terminal. */
-  hold<T>(work: () => Promise<T>): Promise<T>
-  /** Name of the daemon, or environment and project directory. */
-  sourceName: string
-}
 
 /** Base of every command: parse, perform one operation, present its value. */
 export abstract class BaseCommand extends Command {
@@ -51,11 +37,10 @@ export abstract class BaseCommand extends Command {
   /** Input fields whose flag or argument has a different name; used in error messages. */
   static fieldNames: Readonly<Record<string, string>> = {}
 
-  #configFlags: ConfigFlags = {}
-  #held: string[] | null = null
-  #remoteFlags: RemoteFlags = {}
-  #quiet = false
-  #interactive = true
+  #global: GlobalFlags = readGlobalFlags({})
+  readonly #messages = new Messages()
+  #hostNamed = false
+  #timeLimit: TimeLimit | null = null
 
   /** Configuration values set by the command's own flags. */
   protected configValues: NonNullable<ConfigFlags['values']> = []
@@ -72,11 +57,10 @@ export abstract class BaseCommand extends Command {
         args,
       })
     })
-    const flags = parsed.flags as Record<string, string | undefined>
-    this.#configFlags = { env: flags['env'], projectDir: flags['project-dir'], config: flags['config'] }
-    this.#remoteFlags = { server: flags['server'], profile: flags['profile'] }
-    this.#quiet = parsed.flags['quiet'] === true
-    this.#interactive = parsed.flags['no-interaction'] !== true
+    this.#global = readGlobalFlags(parsed.flags)
+    this.#messages.quiet = this.#global.quiet
+    this.#messages.debugging = this.#global.debug
+    if (this.#global.timeout !== null) this.#timeLimit = new TimeLimit(this.#global.timeout)
     return parsed
   }
 
@@ -88,7 +72,7 @@ export abstract class BaseCommand extends Command {
 
   /** The configuration flags of the command line. */
   protected get configFlags(): ConfigFlags {
-    return { ...this.#configFlags, values: this.configValues }
+    return { ...this.#global.config, values: this.configValues }
   }
 
   /**
@@ -100,9 +84,11 @@ export abstract class BaseCommand extends Command {
     input: Given<Input>,
     present: (value: Value, output: Output) => void | Promise<void>,
   ): Promise<Value> {
+    const started = performance.now()
     const value = await this.performing(({ performer }) => performer.perform(operation, input))
+    this.#messages.debug(`${operation.name} took ${Math.round(performance.now() - started)} ms`)
     if (hasWarning(value)) this.tell(`Warning: ${value.warning}`)
-    if (!this.jsonEnabled() && !this.#quiet) await present(value, new Output())
+    if (!this.jsonEnabled() && !this.#global.quiet) await present(value, new Output())
     return value
   }
 
@@ -128,6 +114,7 @@ export abstract class BaseCommand extends Command {
 
   async #performingAt<T>(target: RemoteTarget, work: (session: Session) => Promise<T>): Promise<T> {
     const { openRemote } = await import('../remote/remote.ts')
+    this.#messages.debug(`daemon ${describeTarget(target)}`)
     return interruptible(async (signal) => {
       const remote = await openRemote(target, {
         signal,
@@ -135,13 +122,24 @@ export abstract class BaseCommand extends Command {
         onWarning: (message) => this.tell(message),
       })
       try {
-        return await work(this.#session(remote, null, signal, target.name))
+        return await work(this.#session(this.#namingHost(remote, target), null, signal, target.name))
       } catch (error) {
         throw signal.aborted ? new PagecacheError('INTERRUPTED', 'Interrupted.', { cause: error }) : error
       } finally {
         await remote.close()
       }
     })
+  }
+
+  /** Names the daemon before its first change, unless a question has named it. */
+  #namingHost(performer: Performer, target: RemoteTarget): Performer {
+    return {
+      perform: (operation, input) => {
+        if (!this.#hostNamed && isChange(operation)) this.tell(`On ${describeTarget(target)}:`)
+        this.#hostNamed ||= isChange(operation)
+        return performer.perform(operation, input)
+      },
+    }
   }
 
   #session(performer: Performer, app: App | null, signal: AbortSignal, sourceName: string): Session {
@@ -152,24 +150,27 @@ export abstract class BaseCommand extends Command {
       sourceName,
       json: this.jsonEnabled(),
       tell: (message) => this.tell(message),
-      hold: (work) => this.#hold(work),
+      hold: (work) => this.#messages.hold(work),
     }
   }
 
   /** The daemon that the command runs on; null when it runs on this machine. */
   protected remote(): Promise<RemoteTarget | null> {
-    return findRemote(this.#remoteFlags, this.#configFlags)
+    return findRemote(this.#global.remote, this.#global.config)
   }
 
   /** Asks before an irreversible change, and names the daemon it affects. @throws USAGE, DECLINED, INTERRUPTED */
   protected async confirm(question: string, yes: boolean): Promise<void> {
     const { confirm } = await import('./confirm.ts')
-    await confirm((await this.#questionPrefix()) + question, { yes, interactive: this.#interactive })
+    await confirm((await this.#questionPrefix()) + question, { yes, interactive: this.#global.interactive })
+    this.#hostNamed = !yes
   }
 
   /** Whether somebody is there to answer a question. */
   protected get mayAsk(): boolean {
-    return this.#interactive && process.stdin.isTTY === true && process.stderr.isTTY === true && !this.jsonEnabled()
+    return (
+      this.#global.interactive && process.stdin.isTTY === true && process.stderr.isTTY === true && !this.jsonEnabled()
+    )
   }
 
   protected async choose<const Choice extends string>(
@@ -184,9 +185,7 @@ export abstract class BaseCommand extends Command {
   /** Prefix of a question about a daemon on another machine. */
   async #questionPrefix(): Promise<string> {
     const target = await this.remote()
-    return target === null
-      ? ''
-      : `On ${target.name === target.server ? target.name : `${target.name} (${target.server})`}: `
+    return target === null ? '' : `On ${describeTarget(target)}: `
   }
 
   /** Context of operations run by the command line, which has full access. */
@@ -226,6 +225,10 @@ export abstract class BaseCommand extends Command {
    */
   protected async load(): Promise<LoadedConfig> {
     const loaded = await loadConfig(this.configFlags, { tolerateFaults: this.tolerateFaults })
+    const { projectDir, configFile } = loaded.places
+    this.#messages.debug(
+      `environment ${loaded.environment}, project ${projectDir}, configuration ${loaded.file ?? `none (${configFile})`}`,
+    )
     const daemon = findDaemon(loaded.places.dataDir)
     if (daemon === null || loaded.fault !== null) return loaded
     const adopted = withDaemonsFlags(loaded, daemon)
@@ -253,21 +256,7 @@ export abstract class BaseCommand extends Command {
 
   /** Prints a line on stderr, with `--json` too: stdout carries the value alone. */
   protected tell(message: string): void {
-    if (this.#quiet) return
-    if (this.#held) this.#held.push(message)
-    else process.stderr.write(`${message}\n`)
-  }
-
-  /** Holds messages back while the terminal UI is drawn, and prints the latest of them afterwards. */
-  async #hold<T>(work: () => Promise<T>): Promise<T> {
-    this.#held = []
-    try {
-      return await work()
-    } finally {
-      const lines = [...new Set(this.#held)].slice(-maxHeldMessages)
-      this.#held = null
-      for (const line of lines) this.tell(line)
-    }
+    this.#messages.tell(message)
   }
 
   /** Prints the value of `--json`; oclif's own way loads its colours first. */
@@ -276,13 +265,18 @@ export abstract class BaseCommand extends Command {
   }
 
   /** Renames input fields in an error to the flags and arguments they came from. src/cli/main.ts prints all errors. */
-  protected override async catch(error: Error): Promise<never> {
+  protected override async catch(caught: Error): Promise<never> {
+    const error = this.#timeLimit?.translate(caught) ?? caught
     if (!(error instanceof PagecacheError) || error.code !== 'INVALID_INPUT') throw error
     const message = withTypedNames(error.message, this.#declared())
     throw new PagecacheError(error.code, message, {
       cause: error.cause,
       ...(error.hint !== null && { hint: error.hint }),
     })
+  }
+
+  protected override async finally(): Promise<void> {
+    this.#timeLimit?.end()
   }
 
   /** The flags and arguments declared by the class; oclif leaves absent ones undefined. */

@@ -8,7 +8,7 @@ export const yesFlag = Flags.boolean({ char: 'y', aliases: ['force'], summary: '
 /**
  * Asks a yes/no question on the terminal.
  *
- * @throws USAGE without a terminal or with `--no-interaction`, DECLINED unless the answer is yes, INTERRUPTED at Ctrl-C
+ * @throws USAGE without a terminal or with `--no-input`, DECLINED unless the answer is yes, INTERRUPTED at Ctrl-C
  */
 export async function confirm(
   question: string,
@@ -40,7 +40,7 @@ async function ask(question: string, answers: string, interactive = true): Promi
   if (!interactive || !process.stdin.isTTY || !process.stderr.isTTY) {
     throw new PagecacheError(
       'USAGE',
-      `${question} Confirmation is required, but ${interactive ? 'there is no terminal' : '--no-interaction is set'}.`,
+      `${question} Confirmation is required, but ${interactive ? 'there is no terminal' : '--no-input is set'}.`,
       { hint: 'Add --yes to confirm.' },
     )
   }

@@ -37,7 +37,26 @@ export const sharedFlags = {
     helpValue: '<name>',
   }),
   'no-color': Flags.boolean({ summary: 'Print without colours (NO_COLOR).', helpGroup: 'GLOBAL' }),
+  quiet: Flags.boolean({ char: 'q', aliases: ['silent'], summary: 'Print only errors.', helpGroup: 'GLOBAL' }),
+  'no-input': Flags.boolean({
+    char: 'n',
+    aliases: ['no-interaction'],
+    summary: 'Do not ask; confirmations require --yes.',
+    helpGroup: 'GLOBAL',
+  }),
+  timeout: Flags.string({
+    summary: 'Give up after this time, such as 30s, and exit with 1.',
+    helpGroup: 'GLOBAL',
+    helpValue: '<duration>',
+  }),
+  debug: Flags.boolean({
+    summary: 'Print what was used, how long it took, and the causes of errors.',
+    helpGroup: 'GLOBAL',
+  }),
 }
+
+/** Names of the flags of every command, for help and completion. */
+export const globalFlagNames: readonly string[] = [...Object.keys(sharedFlags), 'json']
 
 export const pageTypeFlag = Flags.option({
   options: pageTypes,

@@ -5,13 +5,15 @@ import type { LoadOptions } from '@oclif/core/interfaces'
 import { allowsColor, forbidColor } from '../config/environment.ts'
 import { printable } from '../lib/safe-text.ts'
 import { unknownCommand } from './command-not-found.ts'
-import { toFailure, type Failure } from './failure.ts'
+import { Output } from './output.ts'
+import { describeCauses, toFailure, type Failure } from './failure.ts'
 
 /** Runs a command line and sets the exit code. Does not exit, so that pending output is flushed. */
 export async function main(argv: readonly string[], options: LoadOptions): Promise<void> {
   if (argv.some((word) => word === '--no-color' || word === '--no-ansi')) forbidColor()
   try {
     const config = await Config.load(options)
+    if (argv[0] === 'help' && (await showHelpTopic(argv[1]))) return
     const words = withColons(withoutHelpWord(argv), config)
     assertKnown(words, config)
     await run(words, config)
@@ -22,9 +24,18 @@ export async function main(argv: readonly string[], options: LoadOptions): Promi
     }
     const failure = toFailure(error)
     process.exitCode = failure.exit
-    if (wantsJson(argv)) printJson(failure)
+    if (isGiven('--json', argv)) printJson(failure)
     else printText(failure, allowsColor())
+    if (isGiven('--debug', argv) && failure.stack === null) process.stderr.write(describeCauses(error))
   }
+}
+
+/** Shows a page of help that belongs to no command: `help exit-codes`. Returns false for any other word. */
+async function showHelpTopic(name = ''): Promise<boolean> {
+  const { helpTopics } = await import('./help-topics.ts')
+  const topic = Object.hasOwn(helpTopics, name) ? helpTopics[name] : undefined
+  await topic?.show(new Output())
+  return topic !== undefined
 }
 
 /** Accepts `help cache:stats` for `cache:stats --help`. */
@@ -53,9 +64,9 @@ function isExit(error: unknown): error is { oclif: { exit: number } } {
   return error instanceof Error && 'code' in error && error.code === 'EEXIT'
 }
 
-function wantsJson(argv: readonly string[]): boolean {
+function isGiven(flag: string, argv: readonly string[]): boolean {
   const end = argv.indexOf('--')
-  return (end === -1 ? argv : argv.slice(0, end)).includes('--json')
+  return (end === -1 ? argv : argv.slice(0, end)).includes(flag)
 }
 
 function printJson({ message, code, hint }: Failure): void {

@@ -5,7 +5,7 @@ import { operations } from '../operations/index.ts'
 import { isDueLine, monitorSummary, monitorTabs, readAll, readLast, type SystemState } from '../tui/monitor-summary.ts'
 import { toSource, type Source } from '../tui/source.ts'
 import { hasScreen, watchOnScreen } from '../tui/watch.ts'
-import type { Session } from './base-command.ts'
+import type { Session } from './session.ts'
 import { Output } from './output.ts'
 
 /** Interval between two readings without a terminal UI, in ms. */

@@ -3,7 +3,7 @@ import { formatDuration } from '../lib/format.ts'
 import type { Statistics } from '../operations/cache.ts'
 import { pageTypes, singular } from '../pages/page.ts'
 import { readTraffic } from '../operations/traffic.ts'
-import type { Session } from './base-command.ts'
+import type { Session } from './session.ts'
 import type { Output } from './output.ts'
 import { formatRatio } from './present-traffic.ts'
 

@@ -1,19 +1,12 @@
 import * as Flags from '@oclif/core/flags'
 
-const common = { helpGroup: 'SYMFONY' }
-const ignored = { ...common, hidden: true }
+const ignored = { helpGroup: 'SYMFONY', hidden: true }
 
 /**
  * Flags that deploy scripts pass to Symfony commands of the same name. Those without a meaning here are accepted and ignored, so
  * that existing scripts keep working.
  */
 export const symfonyFlags = {
-  'no-interaction': Flags.boolean({
-    ...common,
-    char: 'n',
-    summary: 'Do not ask; confirmations require --yes.',
-  }),
-  quiet: Flags.boolean({ ...common, char: 'q', aliases: ['silent'], summary: 'Print only errors.' }),
   verbose: Flags.boolean({ ...ignored, char: 'v', summary: 'Accepted for Symfony scripts.' }),
   ansi: Flags.boolean({ ...ignored, allowNo: true, summary: 'Print with or without colours.' }),
   'no-debug': Flags.boolean({ ...ignored, summary: 'Accepted for Symfony scripts.' }),

@@ -7,7 +7,7 @@ import {
 } from '../operations/warmup.ts'
 import { watchWarmup, type WarmupDiscovery } from '../operations/warmup-watch.ts'
 import { waitForWarmup } from '../workers/warmup-wait.ts'
-import type { Session } from './base-command.ts'
+import type { Session } from './session.ts'
 
 interface ReportOptions extends Pick<Session, 'performer' | 'app'> {
   /** Aborted: stop waiting. */

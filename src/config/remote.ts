@@ -24,6 +24,11 @@ export interface RemoteTarget {
   clientSecret: string
 }
 
+/** Names a daemon for people: the profile with its URL, or the URL. */
+export function describeTarget({ name, server }: RemoteTarget): string {
+  return name === server ? server : `${name} (${server})`
+}
+
 /**
  * Finds the selected daemon; null for this machine. Precedence: `--server`, `--profile`, PAGECACHE_SERVER, PAGECACHE_PROFILE. There is
  * no flag for the secret, because other users of the machine can read command lines.

@@ -73,6 +73,11 @@ export function scopeOf({ scope, http }: Pick<Operation, 'scope' | 'http'>): Sco
   return scope ?? (http?.method === 'GET' ? 'read' : 'write')
 }
 
+/** Whether an operation changes something. */
+export function isChange({ http }: Pick<Operation, 'http'>): boolean {
+  return http !== undefined && http.method !== 'GET'
+}
+
 /** Path of an operation's endpoint; `{name}` stands for an input field. */
 export function pathOf({ prefix = 'vendor-cache', path }: HttpRoute): string {
   return `/api/_action/${prefix}${path}`

@@ -96,7 +96,7 @@ function comparable({ code, stdout, stderr }: CommandResult): { code: number | n
       .replaceAll(local.projectDir, '<project>')
       .replaceAll(remote.projectDir, '<project>')
       .replaceAll(/^(?:Reading sitemaps: |\d+\.\d\d % ).*\n/gm, '')
-      .replaceAll('On <server>: ', '')
+      .replaceAll(/On <server>:[ \n]/g, '')
       .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
       .replaceAll(/\b(vm|\S+) \d+(?=\tasync)/g, '<worker>')
       .replaceAll(/("?\b(?:Secret|clientSecret|kid)\b"?: "?|the key )[\w-]+/g, '$1<random>')
@@ -200,6 +200,15 @@ describe('a profile', () => {
       stderr: expect.stringContaining('clientSecretFile') as string,
     })
     expect(await run(['cache:stats', '--profile', 'staging', '--server', remote.url])).toMatchObject({ code: 2 })
+  })
+
+  it('is named with every change, but not with what only reads', async () => {
+    const named = `On staging (${remote.url}):\n`
+    const purged = await run(['purge:tag', 'a', '--profile', 'staging', '--json'])
+    expect(purged).toMatchObject({ code: 0, stderr: named })
+    expect(JSON.parse(purged.stdout)).toMatchObject({ success: true })
+    expect(await run(['reverse-proxy:clear', '--yes', '--profile', 'staging'])).toMatchObject({ stderr: named })
+    expect(await run(['cache:list', '--profile', 'staging'])).toMatchObject({ stderr: '' })
   })
 
   it('is named in confirmations, and its secret is never printed', async () => {

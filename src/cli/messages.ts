@@ -1,0 +1,34 @@
+import { printable } from '../lib/safe-text.ts'
+
+/** Messages kept while the terminal UI is drawn; older ones are dropped. */
+const maxHeld = 20
+
+/** Prints lines on stderr: stdout carries the value alone. */
+export class Messages {
+  quiet = false
+  debugging = false
+  #held: string[] | null = null
+
+  tell(message: string): void {
+    if (this.quiet) return
+    if (this.#held) this.#held.push(message)
+    else process.stderr.write(`${message}\n`)
+  }
+
+  /** Prints a line with `--debug` only. */
+  debug(message: string): void {
+    if (this.debugging) process.stderr.write(`debug: ${printable(message)}\n`)
+  }
+
+  /** Holds messages back while `work` draws on the terminal, and prints the latest of them afterwards. */
+  async hold<T>(work: () => Promise<T>): Promise<T> {
+    this.#held = []
+    try {
+      return await work()
+    } finally {
+      const lines = [...new Set(this.#held)].slice(-maxHeld)
+      this.#held = null
+      for (const line of lines) this.tell(line)
+    }
+  }
+}

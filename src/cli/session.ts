@@ -1,0 +1,18 @@
+import type { App } from '../app.ts'
+import type { Performer } from '../operations/operation.ts'
+
+/** What the functions behind a command need: where operations run, what interrupts them, and how to reach the operator. */
+export interface Session {
+  performer: Performer
+  /** Null when the operations run on a daemon named by `--server`. */
+  app: App | null
+  signal: AbortSignal
+  /** True when stdout carries the JSON value alone. */
+  json: boolean
+  /** Prints a line on stderr. */
+  tell(message: string): void
+  /** Keeps messages back while `work` draws on the terminal. */
+  hold<T>(work: () => Promise<T>): Promise<T>
+  /** Name of the daemon, or environment and project directory. */
+  sourceName: string
+}
