@@ -1,4 +1,5 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { watchFlags } from '#src/cli/flags.ts'
 import { presentRatios, presentStatistics, readRatios } from '#src/cli/present-statistics.ts'
 import { cacheStatistics } from '#src/operations/cache.ts'
 
@@ -10,10 +11,17 @@ export default class CacheStats extends BaseCommand {
       description: 'Count the cached product pages',
       command: '<%= config.bin %> <%= command.id %> --json | jq .byType.products',
     },
+    { description: 'Watch them during a warmup', command: '<%= config.bin %> <%= command.id %> --watch' },
   ]
 
+  static override flags = watchFlags
+
   async run() {
-    await this.parse(CacheStats)
+    const { flags } = await this.parse(CacheStats)
+    return this.repeat(flags, () => this.#show())
+  }
+
+  async #show() {
     const ratios = this.jsonEnabled() ? null : await this.performing(readRatios)
     return this.perform(cacheStatistics, {}, async (value, output) => {
       if (ratios !== null) presentRatios(ratios, output)

@@ -7,7 +7,6 @@ import { describeTarget, findRemote, type RemoteTarget } from '../config/remote.
 import { PagecacheError } from '../errors.ts'
 import {
   allScopes,
-  isChange,
   performOperation,
   type Given,
   type Operation,
@@ -18,13 +17,13 @@ import {
 } from '../operations/operation.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Kind, Named } from './find.ts'
-import { sharedFlags } from './flags.ts'
+import { sharedFlags, type WatchFlags } from './flags.ts'
 import { readGlobalFlags, type GlobalFlags } from './global-flags.ts'
 import { withTypedNames, type CommandInput } from './input-names.ts'
 import { interruptible } from './interrupt.ts'
 import { Messages } from './messages.ts'
 import { Output } from './output.ts'
-import type { Session } from './session.ts'
+import { beforeChange, type Session } from './session.ts'
 import { TimeLimit } from './time-limit.ts'
 import { toUsageError } from './usage-error.ts'
 
@@ -40,6 +39,7 @@ export abstract class BaseCommand extends Command {
   #global: GlobalFlags = readGlobalFlags({})
   readonly #messages = new Messages()
   #hostNamed = false
+  #output = new Output()
   #timeLimit: TimeLimit | null = null
 
   /** Configuration values set by the command's own flags. */
@@ -88,8 +88,19 @@ export abstract class BaseCommand extends Command {
     const value = await this.performing(({ performer }) => performer.perform(operation, input))
     this.#messages.debug(`${operation.name} took ${Math.round(performance.now() - started)} ms`)
     if (hasWarning(value)) this.tell(`Warning: ${value.warning}`)
-    if (!this.jsonEnabled() && !this.#global.quiet) await present(value, new Output())
+    if (!this.jsonEnabled() && !this.#global.quiet) await present(value, this.#output)
     return value
+  }
+
+  /** Performs `work` once, or with `--watch` again and again until interrupted. */
+  protected async repeat<T>(flags: WatchFlags, work: () => Promise<T>): Promise<T> {
+    if (!flags.watch) return work()
+    const { repeat } = await import('./repeat.ts')
+    const show = (output: Output) => {
+      this.#output = output
+      return work()
+    }
+    return repeat(flags.interval ?? '2s', { show, json: this.jsonEnabled(), tell: (message) => this.tell(message) })
   }
 
   /** Runs `work` with a session, for commands of several operations: those that wait or watch. */
@@ -122,7 +133,8 @@ export abstract class BaseCommand extends Command {
         onWarning: (message) => this.tell(message),
       })
       try {
-        return await work(this.#session(this.#namingHost(remote, target), null, signal, target.name))
+        const performer = beforeChange(remote, () => this.#nameHost(target))
+        return await work(this.#session(performer, null, signal, target.name))
       } catch (error) {
         throw signal.aborted ? new PagecacheError('INTERRUPTED', 'Interrupted.', { cause: error }) : error
       } finally {
@@ -132,14 +144,9 @@ export abstract class BaseCommand extends Command {
   }
 
   /** Names the daemon before its first change, unless a question has named it. */
-  #namingHost(performer: Performer, target: RemoteTarget): Performer {
-    return {
-      perform: (operation, input) => {
-        if (!this.#hostNamed && isChange(operation)) this.tell(`On ${describeTarget(target)}:`)
-        this.#hostNamed ||= isChange(operation)
-        return performer.perform(operation, input)
-      },
-    }
+  #nameHost(target: RemoteTarget): void {
+    if (!this.#hostNamed) this.tell(`On ${describeTarget(target)}:`)
+    this.#hostNamed = true
   }
 
   #session(performer: Performer, app: App | null, signal: AbortSignal, sourceName: string): Session {

@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
-import type { Arg } from '@oclif/core/interfaces'
+import type { Arg, OutputFlags } from '@oclif/core/interfaces'
 import { entityTypes, type EntityType } from '../operations/entity.ts'
 import { pageTypes } from '../pages/page.ts'
 
@@ -70,6 +70,18 @@ export const sinceFlag = Flags.string({
   default: '24h',
   helpValue: '<duration>',
 })
+
+/** Flags of commands that can show their value again and again. */
+export const watchFlags = {
+  watch: Flags.boolean({ char: 'w', summary: 'Show it again and again until Ctrl-C.' }),
+  interval: Flags.string({
+    summary: 'Time between two showings; default: 2s.',
+    helpValue: '<duration>',
+    dependsOn: ['watch'],
+  }),
+}
+
+export type WatchFlags = OutputFlags<typeof watchFlags>
 
 export const dryRunFlag = Flags.boolean({ summary: 'Show what would be removed; change nothing.' })
 

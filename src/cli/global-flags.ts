@@ -1,7 +1,7 @@
 import type { ConfigFlags } from '../config/load.ts'
 import type { RemoteFlags } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
-import { parseDuration } from '../lib/quantity.ts'
+import { parseTypedDuration } from '../lib/quantity.ts'
 
 /** The values of the flags of every command. */
 export interface GlobalFlags {
@@ -32,7 +32,7 @@ const longest = 2 ** 31 - 1
 
 function readTimeout(given: string | undefined): number | null {
   if (given === undefined) return null
-  const timeout = parseDuration(/^\d+$/.test(given) ? Number(given) : given)
+  const timeout = parseTypedDuration(given)
   if (timeout !== undefined && timeout > 0 && timeout <= longest) return timeout
   throw new PagecacheError('USAGE', `--timeout: expected a duration such as 30s or 5m, not ${JSON.stringify(given)}`)
 }

@@ -1,5 +1,5 @@
 import type { App } from '../app.ts'
-import type { Performer } from '../operations/operation.ts'
+import { isChange, type Performer } from '../operations/operation.ts'
 
 /** What the functions behind a command need: where operations run, what interrupts them, and how to reach the operator. */
 export interface Session {
@@ -15,4 +15,14 @@ export interface Session {
   hold<T>(work: () => Promise<T>): Promise<T>
   /** Name of the daemon, or environment and project directory. */
   sourceName: string
+}
+
+/** Calls `act` before each operation that changes something. */
+export function beforeChange(performer: Performer, act: () => void): Performer {
+  return {
+    perform: (operation, input) => {
+      if (isChange(operation)) act()
+      return performer.perform(operation, input)
+    },
+  }
 }

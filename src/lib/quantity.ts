@@ -6,6 +6,11 @@ export function parseDuration(input: unknown): number | undefined {
   return parseQuantity(input, durationUnits, 1000, (unit) => unit.toLowerCase())
 }
 
+/** Parses the text of a flag to milliseconds: as `parseDuration`, and `30` is 30 seconds. */
+export function parseTypedDuration(text: string): number | undefined {
+  return parseDuration(/^\d+$/.test(text) ? Number(text) : text)
+}
+
 /** Parses `"128MB"` (units of 1024) or a number of bytes to bytes; undefined when invalid. */
 export function parseSize(input: unknown): number | undefined {
   return parseQuantity(input, sizeUnits, 1, (unit) => unit.toUpperCase())

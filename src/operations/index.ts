@@ -9,6 +9,7 @@ import * as scheduledTask from './scheduled-task.ts'
 import type { Operation } from './operation.ts'
 import * as stages from './stages.ts'
 import { purge } from './purge.ts'
+import { readStatus } from './status.ts'
 import * as traffic from './traffic.ts'
 import { liveTraffic } from './traffic-live.ts'
 import * as purgeLog from './purge-log.ts'
@@ -45,6 +46,7 @@ export const operations: readonly Operation[] = [
   config.validateConfig,
   config.reloadConfig,
   doctor,
+  readStatus,
   initProject,
   startWarmup,
   warmup.readWarmupProgress,
