@@ -1,6 +1,7 @@
 /** The values of the API's operations. Types only: no operation is bundled for the browser. */
-import type { Statistics as StatisticsValue, inspectPage, listPages } from '../operations/cache.ts'
+import type { Statistics as StatisticsValue, listPages } from '../operations/cache.ts'
 import type { showConfig } from '../operations/config.ts'
+import type { inspectPage } from '../operations/inspect.ts'
 import type { listFailedMessages, MessengerStatistics } from '../operations/messenger.ts'
 import type { purgeStatistics, PurgeItemValue, recentInvalidations, recentPurges } from '../operations/purge-log.ts'
 import type { ValueOf } from '../operations/operation.ts'

@@ -1,5 +1,5 @@
 import { formatDuration, plural } from '../lib/format.ts'
-import type { Page } from '../pages/page.ts'
+import type { HeaderPair, Page } from '../pages/page.ts'
 import { unconfirmedMark } from '../pages/page-row.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { classifyUrl } from './classify-url.ts'
@@ -9,6 +9,7 @@ import type { VariantRules } from './key.ts'
 import { lifetimeAdvice } from './lifetime-advice.ts'
 import type { Lookup } from './lookup.ts'
 import { OriginError } from './origin.ts'
+import { storageRemedy } from './storage-remedy.ts'
 import type { StorefrontCache } from './storefront-cache.ts'
 
 /** Why a URL is or is not served from the cache: a `reason` of one sentence and an `explanation` of the details. */
@@ -17,6 +18,10 @@ export interface Inspection {
   cached: boolean
   reason: string
   explanation: string[]
+  /** What an operator can do about it; null if nothing needs doing. */
+  remedy: string | null
+  /** Of the shop's response, where the shop had to be asked. */
+  headers: readonly HeaderPair[] | null
   pages: Page[]
 }
 
@@ -40,6 +45,8 @@ export async function inspectUrl(
       reason:
         'It is an endpoint of the daemon itself: it is never fetched from the shop, stored or served from the cache.',
       explanation: [],
+      remedy: null,
+      headers: null,
       pages: [],
     }
   }
@@ -48,7 +55,7 @@ export async function inspectUrl(
   if (canonical !== url)
     explanation.push(`Its canonical form is ${canonical}: parameters sorted, marketing parameters removed.`)
   if (classified.kind !== 'lookup')
-    return { url: canonical, cached: false, reason: whyNever(classified), explanation, pages: [] }
+    return { url: canonical, cached: false, ...whyNever(classified), explanation, headers: null, pages: [] }
   explanation.push(whatSelects(classified.lookup, cache.classifying.variants))
   if (classified.lookup.search !== null)
     explanation.push('The shop ignores some or all parameters of this path (No-Vary-Search).')
@@ -60,13 +67,21 @@ export async function inspectUrl(
     ...pages.map((page) => describe(page, now)),
     ...describeFragments(store, canonical, now),
   )
-  return { url: canonical, cached: true, reason: whatNext(store, pages, now), explanation, pages }
+  const reason = whatNext(store, pages, now)
+  return { url: canonical, cached: true, reason, explanation, remedy: null, headers: null, pages }
 }
 
-function whyNever(classified: { kind: 'pass'; reason: string } | { kind: 'empty' }): string {
+function whyNever(classified: { kind: 'pass'; reason: string } | { kind: 'empty' }) {
   return classified.kind === 'pass'
-    ? `It always goes to the shop: ${classified.reason}.`
-    : 'Visitors without sw-cache-hash and without a filled cart get an empty response (204) from the cache; all others go to the shop (cache.emptyPaths).'
+    ? {
+        reason: `It always goes to the shop: ${classified.reason}.`,
+        remedy: 'If it may be cached, take its path out of cache.bypass.paths.',
+      }
+    : {
+        reason:
+          'Visitors without sw-cache-hash and without a filled cart get an empty response (204) from the cache; all others go to the shop (cache.emptyPaths).',
+        remedy: null,
+      }
 }
 
 /** Which cookies and headers choose among the variants of the page. */
@@ -88,11 +103,13 @@ function inspectWithoutChannel(cache: StorefrontCache, store: PageStore, url: st
       'Its sales channel is not in this configuration: a daemon with another configuration, or with --origin, stored it.',
       ...pages.map((page) => describe(page, now)),
     ]
-    return { url, cached: true, reason: whatNext(store, pages, now), explanation, pages }
+    const remedy = 'Give this command the configuration of that daemon, with --project-dir and --env.'
+    return { url, cached: true, reason: whatNext(store, pages, now), explanation, remedy, headers: null, pages }
   }
   const known = cache.classifying.channels.all.map((channel) => channel.url).join(', ') || 'none'
   const reason = 'No sales channel has this URL: visitors get a 421.'
-  return { url, cached: false, reason, explanation: [`Sales channels: ${known}.`], pages }
+  const remedy = 'Check salesChannels[].url: it is the URL that visitors type, with scheme, host and port.'
+  return { url, cached: false, reason, explanation: [`Sales channels: ${known}.`], remedy, headers: null, pages }
 }
 
 /** What the next visitor gets from the best of the variants. */
@@ -125,9 +142,8 @@ function describeFragments(store: PageStore, url: string, now: number): string[]
 function describe(page: Page, now: number): string {
   const left = (page.staleAt - now) / 1000
   const span = left > 0 ? `fresh for another ${formatDuration(left)}` : `stale for ${formatDuration(-left)}`
-  const vary = Object.entries(page.vary).map(([name, value]) => `${name}: ${value ?? '(none)'}`)
-  const [shared = '', visitor] = page.key.split(unconfirmedMark)
-  const variant = [...shared.split('\n').slice(1), ...vary].join('; ')
+  const [, visitor] = page.key.split(unconfirmedMark)
+  const variant = variantOf(page)
   const grants = [
     visitor === undefined ? '' : 'for one visitor whose variant the shop has not confirmed',
     page.range === null ? '' : `only bytes ${page.range.start} to ${page.range.end} of ${page.range.total}`,
@@ -141,25 +157,34 @@ function describe(page: Page, now: number): string {
   return `${variant === '' ? 'For every visitor' : `For ${variant}`}: status ${page.status}, ${[span, ...grants].join(', ')}, ${plural(page.hits, 'hit')}.`
 }
 
-async function whyMissing(
-  cache: StorefrontCache,
-  lookup: Parameters<StorefrontCache['probe']>[0],
-  explanation: string[],
-): Promise<Pick<Inspection, 'reason' | 'explanation'>> {
+type Missing = Pick<Inspection, 'reason' | 'explanation' | 'remedy' | 'headers'>
+
+async function whyMissing(cache: StorefrontCache, lookup: Lookup, explanation: string[]): Promise<Missing> {
   const known = cache.notStored(lookup)
-  if (known !== null)
-    return { reason: `It is not cached: its last response could not be stored (${known}).`, explanation }
-  try {
-    const { status, notStored, lacksLifetime } = await cache.probe(lookup)
-    const advised = lacksLifetime ? [...explanation, lifetimeAdvice.message, lifetimeAdvice.remedy] : explanation
-    const reason =
-      notStored !== null
-        ? `It is not cached and cannot be: the shop answers ${status} (${notStored}).`
-        : `It is not cached now, but could be: the shop answers ${status} and allows it to be stored. It was never visited, or was purged or evicted.`
-    return { reason, explanation: advised }
-  } catch (error) {
-    if (error instanceof OriginError)
-      return { reason: `It is not cached, and the shop is unreachable: ${error.message}.`, explanation }
-    throw error
+  if (known !== null) {
+    const reason = `It is not cached: its last response could not be stored (${known}).`
+    return { reason, explanation, remedy: storageRemedy(known), headers: null }
   }
+  try {
+    const { status, notStored, lacksLifetime, headers } = await cache.probe(lookup)
+    if (lacksLifetime) explanation.push(lifetimeAdvice.message)
+    const reason =
+      notStored === null
+        ? `It is not cached now, but could be: the shop answers ${status} and allows it to be stored.`
+        : `It is not cached and cannot be: the shop answers ${status} (${notStored}).`
+    const remedy = notStored === null ? `Fetch it with: pagecache warmup:start ${lookup.url}` : storageRemedy(notStored)
+    return { reason, explanation, remedy: lacksLifetime ? lifetimeAdvice.remedy : remedy, headers }
+  } catch (error) {
+    if (!(error instanceof OriginError)) throw error
+    const reason = `It is not cached, and the shop is unreachable: ${error.message}.`
+    const remedy = 'Is the shop running? Check salesChannels[].origin; pagecache doctor tests it.'
+    return { reason, explanation, remedy, headers: null }
+  }
+}
+
+/** The cookies and headers for which a page was stored; empty for a page that every visitor gets. */
+export function variantOf({ key, vary }: Pick<Page, 'key' | 'vary'>): string {
+  const varied = Object.entries(vary).map(([name, value]) => `${name}: ${value ?? '(none)'}`)
+  const [shared = ''] = key.split(unconfirmedMark)
+  return [...shared.split('\n').slice(1), ...varied].join('; ')
 }

@@ -15,6 +15,8 @@ export interface Probed {
   status: number
   notStored: string | null
   lacksLifetime: boolean
+  /** Of the response, as the shop sent it. */
+  headers: readonly HeaderPair[]
 }
 
 interface StorageRules {
@@ -61,6 +63,7 @@ export async function probe(
   discard(body)
   return {
     status,
+    headers,
     notStored: reasonAgainst(rules, lookup, status, headers),
     lacksLifetime: lacksLifetime(status, headers, { defaultTtl, now: now() }),
   }

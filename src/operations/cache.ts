@@ -5,7 +5,6 @@ import type { PageType } from '../pages/page.ts'
 import { pageSorts } from '../pages/page-store.ts'
 import { toStatistics } from '../pages/statistics.ts'
 import type { Invalidation, Target } from '../purge/invalidation.ts'
-import { assertAbsoluteUrl } from './absolute-url.ts'
 import { count, described, flag, limit, offset, pageType, success, succeeded, text } from './fields.ts'
 import { deliveries, describeDeliveries, optionalDeliveries } from './deliveries.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
@@ -182,31 +181,6 @@ export const listPages = defineOperation({
       return pages.list(filter)
     })
     return { ...succeeded, total, limit, offset, items: items.map((page) => toPageView(page, app.now())) }
-  },
-})
-
-export const inspectPage = defineOperation({
-  name: 'cache.inspect',
-  summary: 'Explains why a URL is or is not cached',
-  input: z.object({ url: text('expected a URL') }),
-  output: z.object({
-    success,
-    url: described(z.string(), 'in its canonical form'),
-    cached: z.boolean(),
-    reason: z.string(),
-    pages: z.array(pageView),
-    explanation: described(z.array(z.string()), 'sentences that explain the reason'),
-  }),
-  http: { method: 'GET', path: '/pages/inspect' },
-  async run({ app, signal }, { url }) {
-    assertAbsoluteUrl(
-      url,
-      app.config.salesChannels.map((channel) => channel.url),
-    )
-    const { inspectUrl } = await import('../cache/inspect.ts')
-    const { cache } = await app.storefrontCache()
-    const inspection = await readPages(app, (pages) => inspectUrl(cache, pages, url, app.now(), signal))
-    return { ...succeeded, ...inspection, pages: inspection.pages.map((page) => toPageView(page, app.now())) }
   },
 })
 

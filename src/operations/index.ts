@@ -3,6 +3,7 @@ import * as clients from './clients.ts'
 import * as config from './config.ts'
 import { doctor } from './doctor.ts'
 import { initProject } from './init.ts'
+import { inspectPage } from './inspect.ts'
 import * as messenger from './messenger.ts'
 import { testNotifications } from './notify.ts'
 import * as scheduledTask from './scheduled-task.ts'
@@ -24,7 +25,7 @@ export const operations: readonly Operation[] = [
   cache.clearPagesByType,
   cache.clearApplicationCache,
   cache.listPages,
-  cache.inspectPage,
+  inspectPage,
   traffic.readTraffic,
   liveTraffic,
   clients.createApiClient,

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
-import { assertAbsoluteUrl } from './absolute-url.ts'
 import { findEntity } from './entity.ts'
 import { count, described, limit, offset, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
+import { toPageAddress } from './page-address.ts'
 import { entityType } from './purge.ts'
 
 const milliseconds = described(z.number(), 'milliseconds')
@@ -133,17 +133,14 @@ export const urlFlow = defineOperation({
   output: z.object({ success, url: described(z.string(), 'in its canonical form'), ...timeline }),
   http: { method: 'GET', path: '/reverse-proxy-log/url-flow' },
   async run({ app }, { url: given, ...range }) {
-    assertAbsoluteUrl(
-      given,
-      app.config.salesChannels.map((channel) => channel.url),
-    )
+    const address = toPageAddress(given, app.config.salesChannels)
     const [{ readUrlFlow }, { toPageUrl }, { fragmentUrls }] = await Promise.all([
       import('../purge/log/purge-log.ts'),
       import('../cache/purge-urls.ts'),
       import('../cache/esi/fragment-urls.ts'),
     ])
     const { cache } = await app.storefrontCache()
-    const url = toPageUrl(given, cache.classifying) ?? given
+    const url = toPageUrl(address, cache.classifying) ?? address
     await (await app.purges()).catchUp()
     const { db } = await app.records()
     return { ...succeeded, url, ...(await readUrlFlow(db, url, range, fragmentUrls(await app.pages(), url))), ...range }

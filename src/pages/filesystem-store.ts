@@ -3,6 +3,7 @@ import { BodyFiles, newBodyFile } from './body-files.ts'
 import { BodyReads } from './body-reads.ts'
 import { takenByClear } from './cleared.ts'
 import { emptyCounters } from './counters.ts'
+import type { Eviction } from './evictions.ts'
 import { unlessStorageFails } from './faults.ts'
 import { GroupWrites } from './group-writes.ts'
 import { Housekeeper } from './housekeeper.ts'
@@ -140,6 +141,14 @@ class FilesystemStore implements PageStore {
 
   findByUrl(url: string): Page[] {
     return this.#shared.read<Page[]>([], (index) => index.reads.findByUrl(url))
+  }
+
+  evictionOf(url: string): Eviction | null {
+    return this.#shared.read<Eviction | null>(null, (index) => index.evictions.find(url))
+  }
+
+  tags(beginning: string, limit: number): string[] {
+    return this.#shared.read<string[]>([], (index) => index.reads.tags(beginning, limit))
   }
 
   list(filter: PageFilter): { total: number; items: Page[] } {

@@ -165,7 +165,7 @@ export class Housekeeper {
         index.write(() => {
           const ids = index.choices.expired(moment, slice)
           found = ids.length
-          expired += index.writes.kill(ids)
+          expired += index.writes.evict(ids, 'expired')
         }),
       )
       await pause(0)

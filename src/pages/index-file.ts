@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { makeDirectory } from '../lib/make-directory.ts'
+import { evictionSchema } from './evictions.ts'
 import { codeOf } from './faults.ts'
 import { pageTypes } from './page.ts'
 import { directoryMode, fileMode, newFresh, within, type Places } from './places.ts'
@@ -122,9 +123,20 @@ export function openIndexFile(path: string, { readonly = false } = {}): Database
     database.pragma('temp_store = MEMORY')
     database.pragma('cache_size = -16000')
     database.pragma('journal_size_limit = 67108864')
+    if (!readonly) addEvictions(database)
     return database
   } catch (error) {
     database.close()
     throw error
+  }
+}
+
+/** Opening must not fail because another process is writing: without the table, evictions are not recorded. */
+function addEvictions(database: Database.Database): void {
+  if (database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'eviction_url'").get() !== undefined) return
+  try {
+    database.exec(evictionSchema)
+  } catch (error) {
+    if (codeOf(error)?.startsWith('SQLITE_') !== true) throw error
   }
 }

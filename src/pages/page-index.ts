@@ -1,6 +1,7 @@
 import { renameSync } from 'node:fs'
 import type { Database, Statement } from 'better-sqlite3'
 import { Counters } from './counters.ts'
+import { Evictions } from './evictions.ts'
 import { openIndexFile, UnusableIndex, workingPatience } from './index-file.ts'
 import { PageChoices } from './page-choices.ts'
 import { PageReads } from './page-reads.ts'
@@ -18,6 +19,7 @@ export class PageIndex {
   readonly writes: PageWrites
   readonly choices: PageChoices
   readonly traces: Traces
+  readonly evictions: Evictions
   /** Identity of each vital part of the store when the index was opened. */
   readonly identities: readonly (string | null)[]
   readonly #places: Places
@@ -37,7 +39,8 @@ export class PageIndex {
       this.counters = new Counters(database)
       this.log = new RemovalLog(database)
       this.reads = new PageReads(database, this.counters)
-      this.writes = new PageWrites(database, this.counters)
+      this.evictions = new Evictions(database)
+      this.writes = new PageWrites(database, this.counters, this.evictions)
       this.choices = new PageChoices(database)
       this.traces = new Traces(database)
       this.#beginQuery = database.prepare('BEGIN IMMEDIATE')
@@ -103,7 +106,7 @@ export class PageIndex {
       going.push(id)
       if (live !== 0) excess -= size
     }
-    this.writes.kill(going)
+    this.writes.evict(going, 'size')
     return excess > 0
   }
 

@@ -30,6 +30,7 @@ export class PageReads {
   readonly #lastPageQuery: Statement<[], number>
   readonly #getBodyQuery: Statement<[number, string, number], StoredBody>
   readonly #hasFileQuery: Statement<[number, string], number>
+  readonly #tagsQuery: Statement<[string, string, number], string>
   readonly #countTagsQuery: Statement<[string], number>
   readonly #countUrlsQuery: Statement<[string, string], number>
 
@@ -46,6 +47,13 @@ export class PageReads {
       SELECT p.file, p.size, p.digest FROM page p WHERE p.id = ? AND p.key = ? AND p.size = ? AND ${live}`)
     this.#hasFileQuery = database
       .prepare<[number, string], number>('SELECT 1 FROM page WHERE key_hash = ? AND file = ?')
+      .pluck()
+    this.#tagsQuery = database
+      .prepare<[string, string, number], string>(
+        `SELECT t.name FROM tag t WHERE t.name >= ? AND t.name < ? AND EXISTS (
+           SELECT 1 FROM page_tag l CROSS JOIN page p ON p.id = l.page_id AND ${live} WHERE l.tag_id = t.id)
+         ORDER BY t.name LIMIT ?`,
+      )
       .pluck()
     this.#countTagsQuery = database
       .prepare<[string], number>(
@@ -111,6 +119,10 @@ export class PageReads {
   }
 
   /** Newest first; with a URL prefix, by URL. */
+  tags(beginning: string, limit: number): string[] {
+    return this.#tagsQuery.all(beginning, endOfPrefix(beginning), limit)
+  }
+
   list(filter: PageFilter): { total: number; items: Page[] } {
     const { from, parameters, order } = toQuery(filter)
     const items = this.#database

@@ -1,4 +1,5 @@
 import type { PagecacheError } from '../errors.ts'
+import type { Eviction } from './evictions.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
 import type { Spool } from './spool.ts'
 
@@ -140,6 +141,8 @@ export interface PageStore {
   find(key: string): Page[]
   /** All live variants of a canonical URL, for operators. */
   findByUrl(url: string): Page[]
+  /** Why and when the store itself last removed a page at a canonical URL; null if it is not known to have done so. */
+  evictionOf(url: string): Eviction | null
   /** The stored body, verified. When it is missing or altered: null, and the page is removed and counted as damaged. */
   readBody(page: Page): Promise<Buffer | null>
   /**
@@ -192,6 +195,8 @@ export interface PageStore {
   recordHits(hits: readonly StoredHits[]): void
   /** O(1): reads counters that are maintained with each change. */
   counters(): Record<PageType, TypeCounters>
+  /** Tags of stored pages that begin with a text, in order. */
+  tags(beginning: string, limit: number): string[]
   list(filter: PageFilter): { total: number; items: Page[] }
   /** Bodies found missing or altered since the process started. */
   damaged(): number

@@ -13,6 +13,7 @@ import {
   type PageRow,
 } from './page-row.ts'
 import type { Counters, Sums } from './counters.ts'
+import type { EvictionCause, Evictions } from './evictions.ts'
 import { live, type StoredBody } from './page-reads.ts'
 
 /** The removal that removed a page, and the index of the tag or URL that selected it. */
@@ -45,14 +46,16 @@ export class PageWrites {
   readonly #linkTagQuery: Statement<[number, string]>
   readonly #unlinkTagsQuery: Statement<[number]>
   readonly #sumQuery: Statement<[string], Sums & { type: PageType }>
+  readonly #evictions: Evictions
   readonly #killQuery: Statement<[number | null, number | null, string]>
   readonly #countLiveQuery: Statement<[string], number>
   readonly #stalenQuery: Statement<[number, number | null, number | null, string]>
   readonly #refreshQuery: Statement<[number]>
   readonly #hitQuery: Statement<[number, number, number, number], { type: PageType }>
 
-  constructor(database: Database, counters: Counters) {
+  constructor(database: Database, counters: Counters, evictions: Evictions) {
     this.#counters = counters
+    this.#evictions = evictions
     this.#insertQuery = database
       .prepare<[InsertedRow], number>(
         `INSERT INTO page (key_hash, type, epoch, used_at, hits, hit_us, size, original_size, generation_us, cached_at,
@@ -138,8 +141,19 @@ export class PageWrites {
     const evictable = draft.key.includes(unconfirmedMark)
       ? others.filter(({ unconfirmed }) => unconfirmed === 1)
       : others
-    doomed.push(...evictable.slice(0, Math.max(0, others.length - maxVariants + 1)).map(({ id }) => id))
     if (doomed.length > 0) this.kill(doomed)
+    const surplus = Math.max(0, others.length - maxVariants + 1)
+    if (surplus > 0)
+      this.evict(
+        evictable.slice(0, surplus).map(({ id }) => id),
+        'variants',
+      )
+  }
+
+  /** Makes pages dead, and records why. Returns how many were live. */
+  evict(ids: readonly number[], cause: EvictionCause): number {
+    this.#evictions.note(ids, cause)
+    return this.kill(ids)
   }
 
   /** Updates the headers and times of a page and keeps its body. Null when the page was removed. */

@@ -170,7 +170,7 @@ export class Room {
       await shared.write((index) =>
         index.write(() => {
           index.choices.drop(dead)
-          index.writes.kill(live)
+          index.writes.evict(live, 'disk')
         }),
       )
       this.#unrecorded = { generation, dead: [], live: [] }

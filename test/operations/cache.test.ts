@@ -6,9 +6,9 @@ import {
   clearApplicationCache,
   clearPages,
   clearPagesByType,
-  inspectPage,
   listPages,
 } from '../../src/operations/cache.ts'
+import { inspectPage } from '../../src/operations/inspect.ts'
 import { urlFlow } from '../../src/operations/purge-log.ts'
 import { allScopes, type Given, performOperation } from '../../src/operations/operation.ts'
 import { run } from '../helpers/cli.ts'
@@ -178,7 +178,6 @@ describe('inspect', () => {
     ['shop.example/de/page1', 'Did you mean https://shop.example/de/page1?'],
     ['other.example:8080/page1?a=1', 'Did you mean http://other.example:8080/page1?a=1?'],
     ['localhost:8080', 'Did you mean http://localhost:8080?'],
-    ['/page1', 'Did you mean https://shop.example/de/page1?'],
     ['http:shop.example', 'Include scheme and host'],
   ])('rejects %j, which is not an absolute URL', async (url, hint) => {
     const projectDir = await tempDir()

@@ -1,15 +1,10 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import {
-  cacheStatistics,
-  clearApplicationCache,
-  clearPages,
-  inspectPage,
-  listPages,
-} from '../../src/operations/cache.ts'
+import { cacheStatistics, clearApplicationCache, clearPages, listPages } from '../../src/operations/cache.ts'
 import { canRunAs, run } from '../helpers/cli.ts'
 import { purge } from '../../src/operations/purge.ts'
+import { inspectPage } from '../../src/operations/inspect.ts'
 import { recentInvalidations } from '../../src/operations/purge-log.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { openApp, projectWithPages } from './pages-project.ts'

@@ -54,6 +54,8 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(pages.find(draft('p0').key)).toHaveLength(1)
       expect(pages.find(draft('p39').key)).toHaveLength(1)
       expect(pages.find(draft('p1').key)).toHaveLength(0)
+      expect(pages.evictionOf(draft('p1').url)).toMatchObject({ cause: 'size' })
+      expect(pages.evictionOf(draft('p39').url)).toBeNull()
     })
 
     it('keeps pages with hits while a crawler stores new ones', async () => {
@@ -89,6 +91,7 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       time.advance(10)
       expect(await pages.sweep()).toEqual({ expired: 150, orphans: 0 })
       expect(pages.counters().products.count).toBe(1)
+      expect(pages.evictionOf(draft('old0').url)).toMatchObject({ cause: 'expired' })
       expect(await pages.sweep()).toEqual({ expired: 0, orphans: 0 })
     })
 

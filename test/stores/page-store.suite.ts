@@ -100,11 +100,22 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       expect(pages.find(draft('a').key)).toHaveLength(2)
     })
 
+    it('lists the tags of its pages by their beginning', async () => {
+      const pages = await open()
+      await store(pages, 'a', { tags: ['product-1', 'product-2', 'menu'] })
+      await store(pages, 'b', { tags: ['product-3'] })
+      await pages.remove({ kind: 'tags', tags: ['product-3'] })
+      expect(pages.tags('product-', 10)).toEqual(['product-1', 'product-2'])
+      expect(pages.tags('', 1)).toEqual(['menu'])
+      expect(pages.tags('x', 10)).toEqual([])
+    })
+
     it('limits the variants of a URL across keys', async () => {
       const pages = await open({ maxVariants: 3 })
       for (let visitor = 0; visitor < 9; visitor++)
         await store(pages, 'a', { key: `${draft('a').key}\ncookie hash=${visitor}` })
       expect(pages.findByUrl(draft('a').url)).toHaveLength(3)
+      expect(pages.evictionOf(draft('a').url)).toMatchObject({ cause: 'variants' })
       expect(pages.counters().products.count).toBe(3)
     })
 
