@@ -1,6 +1,9 @@
+import { kindOfArguments, kindOfFlag, type ValueKind } from './completable.ts'
+
 /** The part of the manifest that a completion script needs. */
 export interface CompletableCommand {
   id: string
+  hidden?: boolean
   summary?: string | undefined
   flags: Record<
     string,
@@ -22,13 +25,15 @@ interface Choices {
   flags: Map<string, Word[]>
   /** Values by `command --flag`; empty if the flag takes any text. Boolean flags are absent. */
   values: Map<string, readonly string[]>
+  /** Kinds of values that are read from the state, by `command --flag`, and by `command` for its arguments. */
+  kinds: Map<string, ValueKind>
 }
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
 
 /**
- * Generates a completion script. It contains all commands and flags, so that completing starts no process.
+ * Generates a completion script. It contains all commands and flags; only values from the state start a process (`completion:values`).
  */
 export function completionScript(shell: Shell, bin: string, commands: readonly CompletableCommand[]): string {
   const choices = toChoices(commands)
@@ -37,9 +42,12 @@ export function completionScript(shell: Shell, bin: string, commands: readonly C
 }
 
 function toChoices(commands: readonly CompletableCommand[]): Choices {
-  const choices: Choices = { commands: [], flags: new Map(), values: new Map() }
+  const choices: Choices = { commands: [], flags: new Map(), values: new Map(), kinds: new Map() }
   for (const command of commands) {
+    if (command.hidden) continue
     choices.commands.push({ word: command.id, description: plain(command.summary) })
+    const kind = kindOfArguments(command.id, Object.keys(command.args))
+    if (kind !== null) choices.kinds.set(command.id, kind)
     const words = Object.values(command.args).flatMap((argument) => argument.options ?? [])
     const flags = Object.entries(command.flags).filter(([, flag]) => !flag.hidden)
     choices.flags.set(command.id, [
@@ -48,7 +56,10 @@ function toChoices(commands: readonly CompletableCommand[]): Choices {
       { word: '--help', description: 'Show help.' },
     ])
     for (const [name, flag] of flags) {
-      if (flag.type === 'option') choices.values.set(`${command.id} --${name}`, flag.options ?? [])
+      if (flag.type !== 'option') continue
+      choices.values.set(`${command.id} --${name}`, flag.options ?? [])
+      const kindOfValue = kindOfFlag(name)
+      if (kindOfValue !== null) choices.kinds.set(`${command.id} --${name}`, kindOfValue)
     }
   }
   return choices
@@ -59,10 +70,10 @@ function plain(summary = ''): string {
   return summary.replaceAll(/['"`\\$[\]]/g, '')
 }
 
-function bashScript(bin: string, { commands, flags, values }: Choices): string {
+function bashScript(bin: string, { commands, flags, values, kinds }: Choices): string {
   return `# bash completion for ${bin}. To use it: eval "$(${bin} completion bash)"
 _${bin}() {
-  local line="\${COMP_LINE:0:COMP_POINT}" words cur prev command reply
+  local line="\${COMP_LINE:0:COMP_POINT}" words cur prev command reply kind
   read -ra words <<< "$line"
   [[ "$line" == *[[:space:]] ]] && words+=("")
   cur="\${words[\${#words[@]}-1]}"
@@ -77,6 +88,13 @@ ${[...values].map(([key, words]) => `      '${key}') reply='${words.join(' ')}' 
 ${[...flags].map(([id, words]) => `        '${id}') reply='${words.map(({ word }) => word).join(' ')}' ;;`).join('\n')}
       esac ;;
     esac
+    case "$command $prev" in
+${kindCases(kinds, (id) => id.includes(' '))}
+      *) [[ "$prev" == -* || "$cur" == -* ]] || case "$command" in
+${kindCases(kinds, (id) => !id.includes(' '))}
+      esac ;;
+    esac
+    [[ -n "$kind" ]] && reply+=" $("\${words[0]}" completion:values "$kind" "$cur" "\${words[@]:1}" 2>/dev/null | cut -f 1)"
   fi
   COMPREPLY=($(compgen -W "$reply" -- "$cur"))
   # Readline treats a colon as the end of a word and would repeat the part before it.
@@ -89,7 +107,15 @@ complete -o default -F _${bin} ${bin}
 `
 }
 
-function zshScript(bin: string, { commands, flags, values }: Choices): string {
+/** Cases of a shell script that set `kind`. */
+function kindCases(kinds: Choices['kinds'], isWanted: (id: string) => boolean): string {
+  return [...kinds]
+    .filter(([id]) => isWanted(id))
+    .map(([id, kind]) => `      '${id}') kind=${kind} ;;`)
+    .join('\n')
+}
+
+function zshScript(bin: string, { commands, flags, values, kinds }: Choices): string {
   const describe = (words: readonly Word[]) =>
     words
       .map(({ word, description }) => `'${word.replaceAll(':', '\\:')}${description && `:${description}`}'`)
@@ -97,14 +123,31 @@ function zshScript(bin: string, { commands, flags, values }: Choices): string {
   return `#compdef ${bin}
 # zsh completion for ${bin}. To use it: eval "$(${bin} completion zsh)" after compinit
 _${bin}() {
-  local -a choices
+  local -a choices found
+  local kind
   if (( CURRENT == 2 )); then
     choices=(${describe(commands)})
     _describe command choices
     return
   fi
   case "$words[2] $words[CURRENT-1]" in
-${[...values].map(([key, words]) => `    '${key}') ${words.length > 0 ? `compadd -- ${words.join(' ')}` : '_files'}; return ;;`).join('\n')}
+${kindCases(kinds, (id) => id.includes(' '))}
+      *) [[ $words[CURRENT-1] == -* || $words[CURRENT] == -* ]] || case "$words[2]" in
+${kindCases(kinds, (id) => !id.includes(' '))}
+      esac ;;
+  esac
+  if [[ -n $kind ]]; then
+    found=("\${(@f)$($words[1] completion:values $kind "$words[CURRENT]" "\${(@)words[2,-1]}" 2>/dev/null)}")
+    found=("\${(@)found//:/\\\\:}")
+    found=("\${(@)found//$'\t'/:}")
+    [[ -n $found ]] && _describe value found
+    [[ $words[CURRENT-1] == -* ]] && return
+  fi
+  case "$words[2] $words[CURRENT-1]" in
+${[...values]
+  .filter(([key]) => !kinds.has(key))
+  .map(([key, words]) => `    '${key}') ${words.length > 0 ? `compadd -- ${words.join(' ')}` : '_files'}; return ;;`)
+  .join('\n')}
   esac
   case "$words[2]" in
 ${[...flags].map(([id, words]) => `    '${id}') choices=(${describe(words)}) ;;`).join('\n')}
@@ -115,7 +158,7 @@ compdef _${bin} ${bin}
 `
 }
 
-function fishScript(bin: string, { commands, flags, values }: Choices): string {
+function fishScript(bin: string, { commands, flags, values, kinds }: Choices): string {
   const lines = commands.map(
     ({ word, description }) => `complete -c ${bin} -n __fish_use_subcommand -f -a '${word}' -d '${description}'`,
   )
@@ -123,10 +166,20 @@ function fishScript(bin: string, { commands, flags, values }: Choices): string {
     const when = `-n '__fish_seen_subcommand_from ${id}'`
     for (const { word, description } of words) {
       const options = values.get(`${id} ${word}`)
-      const takes = options && (options.length > 0 ? ` -x -a '${options.join(' ')}'` : ' -r')
+      const kind = kinds.get(`${id} ${word}`)
+      const takes =
+        kind === undefined
+          ? options && (options.length > 0 ? ` -x -a '${options.join(' ')}'` : ' -r')
+          : ` -x -a '${fishValues(bin, kind)}'`
       const what = word.startsWith('--') ? `-l ${word.slice(2)}` : `-f -a '${word}'`
       lines.push(`complete -c ${bin} ${when} ${what}${takes ?? ''}${description && ` -d '${description}'`}`)
     }
+    const kind = kinds.get(id)
+    if (kind !== undefined) lines.push(`complete -c ${bin} ${when} -f -a '${fishValues(bin, kind)}'`)
   }
   return `# fish completion for ${bin}. To use it: ${bin} completion fish | source\n${lines.join('\n')}\n`
+}
+
+function fishValues(bin: string, kind: ValueKind): string {
+  return `(${bin} completion:values ${kind} (commandline -ct) (commandline -opc) 2>/dev/null)`
 }

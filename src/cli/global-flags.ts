@@ -36,3 +36,14 @@ function readTimeout(given: string | undefined): number | null {
   if (timeout !== undefined && timeout > 0 && timeout <= longest) return timeout
   throw new PagecacheError('USAGE', `--timeout: expected a duration such as 30s or 5m, not ${JSON.stringify(given)}`)
 }
+
+/** Flags that choose where a command runs. */
+const choosing = ['--env', '-e', '--project-dir', '--config', '--server', '--profile']
+
+/** The flags among the words of a line that choose where a command runs, for a command that completes the line. */
+export function globalFlagsIn(words: readonly string[]): string[] {
+  return words.flatMap((word, index) => {
+    if (choosing.includes(word)) return words[index + 1] === undefined ? [] : [word, words[index + 1]!]
+    return choosing.includes(word.split('=', 1)[0]!) ? [word] : []
+  })
+}

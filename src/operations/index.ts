@@ -25,6 +25,7 @@ export const operations: readonly Operation[] = [
   cache.clearPagesByType,
   cache.clearApplicationCache,
   cache.listPages,
+  cache.listTags,
   inspectPage,
   traffic.readTraffic,
   liveTraffic,

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { completionScript, type CompletableCommand } from '../../src/cli/completion.ts'
 import { run } from '../helpers/cli.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
 
 const commands: CompletableCommand[] = [
   {
@@ -14,6 +17,8 @@ const commands: CompletableCommand[] = [
     args: {},
   },
   { id: 'cache:list', flags: { tag: { type: 'option' }, internal: { type: 'boolean', hidden: true } }, args: {} },
+  { id: 'completion:values', hidden: true, flags: {}, args: {} },
+  { id: 'stage:show', flags: {}, args: { id: {} } },
   { id: 'completion', flags: {}, args: { shell: { options: ['bash', 'zsh'] } } },
 ]
 
@@ -31,7 +36,7 @@ function complete(line: string, wordBreaks = ' \t\n"\'><=;|&(:'): string[] {
 
 describe('bash', () => {
   it.each([
-    ['pagecache ', ['cache:clear', 'cache:list', 'completion']],
+    ['pagecache ', ['cache:clear', 'cache:list', 'stage:show', 'completion']],
     ['pagecache com', ['completion']],
     ['pagecache cache:clear --', ['--type', '--yes', '--help']],
     ['pagecache cache:clear --type ', ['cms', 'products']],
@@ -46,6 +51,84 @@ describe('bash', () => {
   it('does not repeat the part before a colon', () => {
     expect(complete('pagecache cache:')).toEqual(['clear', 'list'])
     expect(complete('pagecache cache:', ' \t\n')).toEqual(['cache:clear', 'cache:list'])
+  })
+})
+
+/** A program that offers two values and writes down how it was called. */
+async function program(): Promise<{ directory: string; calls(): Promise<string> }> {
+  const directory = await tempDir()
+  const script = `#!/bin/sh\nprintf '%s\\n' "$*" >> ${directory}/calls\nprintf 'tag:one\\tfirst\\ntag-two\\t\\n'\n`
+  await writeFile(join(directory, 'pagecache'), script, { mode: 0o755 })
+  return { directory, calls: () => readFile(join(directory, 'calls'), 'utf8').catch(() => '') }
+}
+
+function has(shell: string): boolean {
+  return spawnSync(shell, ['-c', 'true']).status === 0
+}
+
+describe('values from the state', () => {
+  it.each([
+    ['pagecache cache:list --env staging --tag t', ['tag:one', 'tag-two'], 'tags t cache:list --env staging --tag t'],
+    ['pagecache stage:show ', ['tag:one', 'tag-two', '--help'], 'stages  stage:show '],
+    ['pagecache stage:show --', ['--help'], ''],
+    ['pagecache cache:clear --type ', ['cms', 'products'], ''],
+  ])('are offered by bash at %j', async (line, words, call) => {
+    const { directory, calls } = await program()
+    const script = `PATH=${directory}:$PATH
+      ${completionScript('bash', 'pagecache', commands)}
+      COMP_LINE="$1"; COMP_POINT=\${#COMP_LINE}
+      _pagecache
+      printf '%s\n' "\${COMPREPLY[@]}"`
+    const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', script, 'bash', line], { encoding: 'utf8' })
+    expect(stderr).toBe('')
+    expect(stdout.trim().split('\n').toSorted()).toEqual(words.toSorted())
+    expect((await calls()).trim()).toBe(call && `completion:values ${call}`.trim())
+  })
+
+  it.skipIf(!has('fish'))('are offered by fish with what they stand for', async () => {
+    const { directory } = await program()
+    const script = `set -x PATH ${directory} $PATH; ${completionScript('fish', 'pagecache', commands)}; complete -C 'pagecache cache:list --tag t'`
+    const { stdout } = spawnSync('fish', ['-N', '-c', script], { encoding: 'utf8' })
+    expect(stdout).toContain('tag:one\tfirst')
+  })
+
+  it.skipIf(!has('zsh'))('are offered by zsh with what they stand for', async () => {
+    const { directory } = await program()
+    const script = `PATH=${directory}:$PATH; compdef() { }; _describe() { print -rl -- "$1" "\${(@P)2}" }; compadd() { }
+      ${completionScript('zsh', 'pagecache', commands)}
+      words=(pagecache cache:list --tag t); CURRENT=4; _pagecache`
+    const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', script], { encoding: 'utf8' })
+    expect(stderr).toBe('')
+    expect(stdout.split('\n')).toEqual(expect.arrayContaining(['value', 'tag\\:one:first']))
+  })
+})
+
+describe('completion --install', () => {
+  it.each([
+    ['bash', '.bashrc', 'eval "$(pagecache completion bash)"'],
+    ['zsh', '.zshrc', 'eval "$(pagecache completion zsh)"'],
+    ['fish', '.config/fish/completions/pagecache.fish', 'pagecache completion fish | source'],
+  ])('adds one line for %s, once, and keeps the rest', async (shell, file, line) => {
+    const home = await tempDir()
+    const install = (...args: string[]) =>
+      run(['completion', ...args, '--install'], { env: { HOME: home, SHELL: `/usr/bin/${shell}` } })
+    if (shell !== 'fish') await writeFile(join(home, file), 'alias a=b')
+    expect(await install()).toMatchObject({ code: 0, stderr: expect.stringContaining(join(home, file)) as string })
+    expect(await install(shell)).toMatchObject({ code: 0, stderr: expect.stringContaining('already has it') as string })
+    const text = await readFile(join(home, file), 'utf8')
+    expect(text.split(line)).toHaveLength(2)
+    if (shell !== 'fish') expect(text).toMatch(/^alias a=b\n/)
+  })
+
+  it('names the line to add where the file cannot be written, and the shells where none is known', async () => {
+    const home = await tempDir()
+    await writeFile(join(home, 'file'), '')
+    const env = { HOME: join(home, 'file'), SHELL: '/bin/bash' }
+    expect(await run(['completion', '--install'], { env })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Add this line to it: ') as string,
+    })
+    expect(await run(['completion'], { env: { SHELL: '/bin/tcsh' } })).toMatchObject({ code: 2 })
   })
 })
 

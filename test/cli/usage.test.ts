@@ -135,7 +135,9 @@ describe('help', () => {
     '%j explains a command with examples',
     async (args) => {
       const { code, stdout } = await run(args)
-      expect(stdout).toMatch(/USAGE[\s\S]*EXAMPLES[\s\S]*\$ pagecache cache:stats --json[\s\S]*FLAGS[\s\S]*GLOBAL FLAGS\n.*help flags\n/)
+      expect(stdout).toMatch(
+        /USAGE[\s\S]*EXAMPLES[\s\S]*\$ pagecache cache:stats --json[\s\S]*FLAGS[\s\S]*GLOBAL FLAGS\n.*help flags\n/,
+      )
       expect(code).toBe(0)
     },
   )

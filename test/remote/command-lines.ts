@@ -7,10 +7,10 @@ export const sometimes: Record<string, string[][]> = {
 }
 
 /** What performs no operation and says the same everywhere. */
-export const nowhere = new Set(['completion'])
+export const nowhere = new Set(['completion', 'completion:values'])
 
 /** Which daemons and directories there are differs between two machines: here the exit code is compared, and the names of what is told. */
-export const ofMachine = new Set(['config:show', 'doctor', 'monitor', 'messenger:stats'])
+export const ofMachine = new Set(['config:show', 'doctor', 'monitor', 'messenger:stats', 'status'])
 
 const stage = '0190c0de-0000-7000-8000-00000000000f'
 
