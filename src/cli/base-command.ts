@@ -3,7 +3,7 @@ import type { Input as ParserInput, ParserOutput } from '@oclif/core/parser'
 import { App } from '../app.ts'
 import { loadConfig, type ConfigFlags, type LoadedConfig } from '../config/load.ts'
 import { compareWithDaemon, findDaemon, withDaemonsFlags } from '../config/running-daemon.ts'
-import { describeTarget, findRemote, type RemoteTarget } from '../config/remote.ts'
+import { assertLocal, describeTarget, findRemote, type RemoteTarget } from '../config/remote.ts'
 import { PagecacheError } from '../errors.ts'
 import {
   allScopes,
@@ -85,7 +85,10 @@ export abstract class BaseCommand extends Command {
     present: (value: Value, output: Output) => void | Promise<void>,
   ): Promise<Value> {
     const started = performance.now()
-    const value = await this.performing(({ performer }) => performer.perform(operation, input))
+    const value = await this.performing(
+      ({ performer }) => performer.perform(operation, input),
+      operation.http === undefined,
+    )
     this.#messages.debug(`${operation.name} took ${Math.round(performance.now() - started)} ms`)
     if (hasWarning(value)) this.tell(`Warning: ${value.warning}`)
     if (!this.jsonEnabled() && !this.#global.quiet) await present(value, this.#output)
@@ -103,9 +106,12 @@ export abstract class BaseCommand extends Command {
     return repeat(flags.interval ?? '2s', { show, json: this.jsonEnabled(), tell: (message) => this.tell(message) })
   }
 
-  /** Runs `work` with a session, for commands of several operations: those that wait or watch. */
-  protected async performing<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const target = await this.remote()
+  /**
+   * Runs `work` with a session, for commands of several operations: those that wait or watch. What runs `here` ignores the profile chosen
+   * with profile:use.
+   */
+  protected async performing<T>(work: (session: Session) => Promise<T>, here = false): Promise<T> {
+    const target = await this.remote(here)
     if (target !== null) return this.#performingAt(target, work)
     return this.withApp((app) => {
       const context = this.contextOf(app)
@@ -126,6 +132,7 @@ export abstract class BaseCommand extends Command {
   async #performingAt<T>(target: RemoteTarget, work: (session: Session) => Promise<T>): Promise<T> {
     const { openRemote } = await import('../remote/remote.ts')
     this.#messages.debug(`daemon ${describeTarget(target)}`)
+    if (target.chosen) this.#nameHost(target)
     return interruptible(async (signal) => {
       const remote = await openRemote(target, {
         signal,
@@ -161,9 +168,9 @@ export abstract class BaseCommand extends Command {
     }
   }
 
-  /** The daemon that the command runs on; null when it runs on this machine. */
-  protected remote(): Promise<RemoteTarget | null> {
-    return findRemote(this.#global.remote, this.#global.config)
+  /** The daemon that the command runs on; null when it runs on this machine. `here`: see `performing`. */
+  protected remote(here = false): Promise<RemoteTarget | null> {
+    return findRemote(this.#global.remote, this.#global.config, { here })
   }
 
   /** Asks before an irreversible change, and names the daemon it affects. @throws USAGE, DECLINED, INTERRUPTED */
@@ -213,7 +220,7 @@ export abstract class BaseCommand extends Command {
    * @throws USAGE when `--server` or a profile names a daemon
    */
   protected async withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
-    await this.#assertLocal()
+    assertLocal(await this.remote(true), this.id ?? 'This command')
     const app = new App({ loaded: await this.load(), onWarning: (message) => this.tell(message) })
     app.ownSignals()
     try {
@@ -242,18 +249,6 @@ export abstract class BaseCommand extends Command {
     const mismatch = this.reportsMismatch ? compareWithDaemon(adopted, daemon) : null
     if (mismatch !== null) this.tell(`Warning: ${mismatch.message}\n  ${mismatch.remedy}`)
     return adopted
-  }
-
-  async #assertLocal(): Promise<void> {
-    const target = await this.remote()
-    if (target === null) return
-    throw new PagecacheError(
-      'USAGE',
-      `${this.id ?? 'This command'} runs on this machine only, but ${target.name} was selected.`,
-      {
-        hint: 'Remove --server and --profile, and unset PAGECACHE_SERVER and PAGECACHE_PROFILE.',
-      },
-    )
   }
 
   /** Shows what an operation reports while it runs; commands that display progress override it. */

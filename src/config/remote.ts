@@ -4,6 +4,7 @@ import { safeParse } from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
 import { printable } from '../lib/safe-text.ts'
+import { chosenProfile } from './chosen-profile.ts'
 import { processVariables, type Variables } from './environment.ts'
 import { loadConfig, type ConfigFlags } from './load.ts'
 import { publicUrl } from './values.ts'
@@ -22,6 +23,8 @@ export interface RemoteTarget {
   server: string
   clientId: string
   clientSecret: string
+  /** Whether neither a flag nor a variable selects it, but `profile:use`. */
+  chosen: boolean
 }
 
 /** Names a daemon for people: the profile with its URL, or the URL. */
@@ -30,15 +33,15 @@ export function describeTarget({ name, server }: RemoteTarget): string {
 }
 
 /**
- * Finds the selected daemon; null for this machine. Precedence: `--server`, `--profile`, PAGECACHE_SERVER, PAGECACHE_PROFILE. There is
- * no flag for the secret, because other users of the machine can read command lines.
+ * Finds the selected daemon; null for this machine. Precedence: `--server`, `--profile`, PAGECACHE_SERVER, PAGECACHE_PROFILE, the
+ * profile chosen with profile:use, which commands that run on this machine only (`here`) ignore. There is no flag for the secret, because other users of the machine can read command lines.
  *
  * @throws CONFIG_INVALID for incomplete or invalid settings, USAGE if flags select a local environment too
  */
 export async function findRemote(
   flags: RemoteFlags,
   config: ConfigFlags,
-  variables: Variables = processVariables(),
+  { here = false, variables = processVariables() }: { here?: boolean; variables?: Variables } = {},
 ): Promise<RemoteTarget | null> {
   const server = flags.server ?? (flags.profile === undefined ? variables['PAGECACHE_SERVER'] || undefined : undefined)
   if (server !== undefined) {
@@ -49,11 +52,21 @@ export async function findRemote(
     })
     return fromVariables(server, variables)
   }
-  const profile = flags.profile ?? (variables['PAGECACHE_PROFILE'] || undefined)
-  if (profile === undefined) return null
+  const named = flags.profile ?? (variables['PAGECACHE_PROFILE'] || undefined)
+  const profile = named ?? (here ? null : chosenProfile(config.projectDir, variables))
+  if (profile === null) return null
+  const selector = flags.profile !== undefined ? '--profile' : named !== undefined ? 'PAGECACHE_PROFILE' : 'profile:use'
   // Profiles are read from the local file that --project-dir and --config select.
-  assertNotLocal(flags.profile === undefined ? 'PAGECACHE_PROFILE' : '--profile', { '--env': config.env })
-  return fromProfile(profile, config, variables)
+  assertNotLocal(selector, { '--env': config.env })
+  return { ...(await fromProfile(profile, config, variables)), chosen: named === undefined }
+}
+
+/** @throws USAGE where a daemon was selected for a command that runs on this machine only */
+export function assertLocal(target: RemoteTarget | null, command: string): void {
+  if (target === null) return
+  throw new PagecacheError('USAGE', `${command} runs on this machine only, but ${target.name} was selected.`, {
+    hint: 'Remove --server and --profile, and unset PAGECACHE_SERVER and PAGECACHE_PROFILE.',
+  })
 }
 
 /**
@@ -67,11 +80,14 @@ function assertNotLocal(remote: string, local: Readonly<Record<string, string | 
     'USAGE',
     `${typed.join(' and ')} cannot be combined with ${remote}: the daemon has its own environment and configuration.`,
     {
-      hint: remote.startsWith('--')
-        ? `Remove ${typed.join(' and ')}, or ${remote}.`
-        : `Remove ${typed.join(' and ')}, or unset ${remote}.`,
+      hint: `Remove ${typed.join(' and ')}, or ${wayBack(remote)}.`,
     },
   )
+}
+
+function wayBack(remote: string): string {
+  if (remote === 'profile:use') return 'run pagecache profile:use --here'
+  return remote.startsWith('--') ? remote : `unset ${remote}`
 }
 
 function fromVariables(server: string, variables: Variables): RemoteTarget {
@@ -95,10 +111,14 @@ function fromVariables(server: string, variables: Variables): RemoteTarget {
       hint: "Create one on the daemon's machine with pagecache client:create. Alternatively, define a profile in pagecache.yaml and use --profile.",
     })
   }
-  return { name: parsed.data, server: parsed.data, clientId, clientSecret }
+  return { name: parsed.data, server: parsed.data, clientId, clientSecret, chosen: false }
 }
 
-async function fromProfile(name: string, flags: ConfigFlags, variables: Variables): Promise<RemoteTarget> {
+async function fromProfile(
+  name: string,
+  flags: ConfigFlags,
+  variables: Variables,
+): Promise<Omit<RemoteTarget, 'chosen'>> {
   const { config, places } = await loadConfig(flags, { variables })
   const profile = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined
   if (profile === undefined) {

@@ -8,6 +8,7 @@ import * as messenger from './messenger.ts'
 import { testNotifications } from './notify.ts'
 import * as scheduledTask from './scheduled-task.ts'
 import type { Operation } from './operation.ts'
+import { useProfile } from './profiles.ts'
 import * as stages from './stages.ts'
 import { purge } from './purge.ts'
 import { readStatus } from './status.ts'
@@ -50,6 +51,7 @@ export const operations: readonly Operation[] = [
   doctor,
   readStatus,
   initProject,
+  useProfile,
   startWarmup,
   warmup.readWarmupProgress,
   warmup.pauseWarmup,

@@ -211,6 +211,30 @@ describe('a profile', () => {
     expect(await run(['cache:list', '--profile', 'staging'])).toMatchObject({ stderr: '' })
   })
 
+  it('is chosen with profile:use for one user and project, is named each time, and flags go before it', async () => {
+    const env = { XDG_CONFIG_HOME: join(elsewhere.path, 'config') }
+    const list = ['warmup:list', '--json']
+    const own = await run(list)
+    expect(await run(['profile:use', 'stagin'], env)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('Did you mean staging?') as string,
+    })
+    expect(await run(['profile:use', 'staging'], env)).toMatchObject({ code: 0, stdout: 'Commands run on staging.\n' })
+    const chosen = await run(list, env)
+    expect(chosen.stdout).toBe((await remote.run(...list)).stdout)
+    expect(chosen.stderr).toBe(`On staging (${remote.url}):\n`)
+    expect(await run(list)).toEqual(own)
+    expect(await run([...list, '--env', 'prod'], env)).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('pagecache profile:use --here') as string,
+    })
+    // What runs on this machine only is not affected, even by a profile that no longer works.
+    expect(await run(['config:validate', 'pagecache.yaml'], env)).toMatchObject({ code: 0, stderr: '' })
+    expect(await run(['profile:use', 'broken'], env)).toMatchObject({ code: 0 })
+    expect(await run(['profile:use', '--here'], env)).toMatchObject({ stdout: 'Commands run on this machine.\n' })
+    expect(await run(list, env)).toEqual(own)
+  })
+
   it('is named in confirmations, and its secret is never printed', async () => {
     const asked = await run(['reverse-proxy:clear', '--profile', 'staging'])
     expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining(`On staging (${remote.url})`) as string })
