@@ -1,5 +1,5 @@
 /**
- * Writes the snapshots of the stable surface for test/contract, and generates docs/commands.md and docs/openapi.json. A difference in
+ * Writes the snapshots of the stable surface for test/contract, and generates docs/commands.md, docs/openapi.json and docs/pagecache.schema.json. A difference in
  * review is a change that users notice.
  *
  *     npm run snapshot
@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { operations } from '../src/operations/index.ts'
 import { openapiDocument } from '../src/operations/openapi/document.ts'
 import { commandReference } from './command-reference.ts'
+import { configSchemaFile } from './config-schema.ts'
 import { commandSurface, configurationSurface, type Manifest } from './surface.ts'
 
 const root = new URL('../', import.meta.url)
@@ -20,4 +21,8 @@ function write(file: string, text: string): void {
 write('test/contract/commands.json', `${JSON.stringify(commandSurface(manifest), null, 2)}\n`)
 write('test/contract/configuration.json', `${JSON.stringify(configurationSurface(), null, 2)}\n`)
 write('docs/commands.md', commandReference(manifest))
+write(
+  'docs/pagecache.schema.json',
+  `${JSON.stringify(configSchemaFile(readFileSync(new URL('docs/configuration.md', root), 'utf8')), null, 2)}\n`,
+)
 write('docs/openapi.json', `${JSON.stringify(openapiDocument(operations), null, 2)}\n`)

@@ -90,6 +90,12 @@ async function assertActive(transaction: RecordsTransaction, id: string): Promis
     throw new PagecacheError('UNAUTHORIZED', 'This client has been revoked.')
 }
 
+/** The name of a client; null if there is none with this id. */
+export async function nameOfClient({ db }: Records, id: string): Promise<string | null> {
+  const row = await db.selectFrom('api_clients').select('name').where('id', '=', id).executeTakeFirst()
+  return row?.name ?? null
+}
+
 /** Lists clients, including revoked ones, oldest first, with the total number. */
 export async function listClients(
   { db }: Records,

@@ -16,7 +16,7 @@ export interface Offer {
   description: string
 }
 
-/** Entries read of one kind; a longer list helps nobody to choose. */
+/** Entries read of one kind; more would not help to choose. */
 const most = 200
 
 const page = { limit: most, offset: 0 }

@@ -9,14 +9,19 @@ export const defaultPort = 8080
  * with the schema.
  *
  * @param channel URLs of the shop; null for a commented-out example
- * @param options `port`: `server.port` to write instead of the default; `shop`: whose defaults the file shows
+ * @param options `port`: `server.port` to write instead of the default; `shop`: whose defaults the file shows; `schema`: URL of the JSON Schema for editors
  */
 export function configTemplate(
   channel: { url: string; origin: string } | null,
-  { port = null, id = randomUUID(), shop = 'plain' }: { port?: number | null; id?: string; shop?: Shop } = {},
+  {
+    port = null,
+    id = randomUUID(),
+    shop = 'plain',
+    schema = null,
+  }: { port?: number | null; id?: string; shop?: Shop; schema?: string | null } = {},
 ): string {
   const initial = (key: string, plain: string) => writeCacheDefault(shop, key, plain)
-  return `# pagecache configuration. Commented-out lines show the defaults.
+  return `${schema === null ? '' : `# yaml-language-server: $schema=${schema}\n`}# pagecache configuration. Commented-out lines show the defaults.
 # All keys: docs/configuration.md. Effective values and their sources: pagecache config:show
 
 server:

@@ -3,7 +3,6 @@ import { toPageView } from '../pages/page-view.ts'
 import { PagecacheError } from '../errors.ts'
 import type { PageType } from '../pages/page.ts'
 import { pageSorts } from '../pages/page-store.ts'
-import { sharedAmongQueries } from '../pages/search-tags.ts'
 import { toStatistics } from '../pages/statistics.ts'
 import type { Invalidation, Target } from '../purge/invalidation.ts'
 import { count, described, flag, limit, offset, pageType, success, succeeded, text } from './fields.ts'
@@ -192,9 +191,7 @@ export const listTags = defineOperation({
   output: z.object({ success, items: z.array(z.string()) }),
   http: { method: 'GET', path: '/pages/tags' },
   async run({ app }, { beginning, limit }) {
-    const items = await readPages(app, (pages) => pages.tags(beginning, limit))
-    // Tags of the cache itself, for pages that answer several queries.
-    return { ...succeeded, items: items.filter((tag) => !tag.startsWith(sharedAmongQueries)) }
+    return { ...succeeded, items: await readPages(app, (pages) => pages.tags(beginning, limit)) }
   },
 })
 

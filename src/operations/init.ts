@@ -11,6 +11,9 @@ import { findShop } from './doctor/shop.ts'
 import { described, flag, success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
 
+/** The JSON Schema of this installation: it fits this version and needs no network. The bundle lies as deep as the source. */
+const schemaUrl = new URL('../../docs/pagecache.schema.json', import.meta.url).href
+
 export const initProject = defineOperation({
   name: 'init',
   summary: 'Writes a commented configuration file',
@@ -42,7 +45,9 @@ export const initProject = defineOperation({
         : choosePort(new URL(salesChannel.url), new URL(salesChannel.origin))
     const { shop, shopNote } = await chooseShop(input.shop, salesChannel, signal)
     try {
-      await writeFile(file, configTemplate(salesChannel, { port, shop }), { flag: input.force ? 'w' : 'wx' })
+      await writeFile(file, configTemplate(salesChannel, { port, shop, schema: schemaUrl }), {
+        flag: input.force ? 'w' : 'wx',
+      })
     } catch (error) {
       throw toWriteError(error, file)
     }

@@ -90,7 +90,7 @@ export const inspectPage = defineOperation({
   },
 })
 
-/** What the shop gave the cache instead of a visitor is nobody's session, but looks like one in a log or a ticket. */
+/** Masks the values of cookies: answers end up in logs and tickets. */
 function toHeaders(headers: readonly HeaderPair[]) {
   return headers.map(([name, value]) => ({
     name,
@@ -128,13 +128,14 @@ async function readHistory(app: App, { url, headers }: Inspection): Promise<Hist
 }
 
 async function readPurge(app: App, url: string): Promise<History['purge']> {
-  const [{ readLastPurge }, { fragmentUrls }] = await Promise.all([
+  const [{ nameOfClient }, { readLastPurge }, { fragmentUrls }] = await Promise.all([
+    import('../auth/clients.ts'),
     import('../purge/log/last-purge.ts'),
     import('../cache/esi/fragment-urls.ts'),
   ])
   await (await app.purges()).catchUp()
-  const { db } = await app.records()
-  const last = await readLastPurge(db, url, fragmentUrls(await app.pages(), url))
+  const records = await app.records()
+  const last = await readLastPurge(records.db, url, fragmentUrls(await app.pages(), url))
   if (last === null) return null
   const { id, createdAt, kind, source, pagesRemoved, url: purgedUrl, tag, type, value } = last.purge
   return {
@@ -143,7 +144,7 @@ async function readPurge(app: App, url: string): Promise<History['purge']> {
     kind,
     key: purgedUrl ?? tag ?? type ?? value,
     source,
-    client: last.client && (last.client.name ?? last.client.id),
+    client: last.actor && ((await nameOfClient(records, last.actor)) ?? last.actor),
     pagesRemoved,
   }
 }

@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Page, PageType } from './page.ts'
 import type { PageFilter, PageSort, Selection } from './page-store.ts'
-import { searchTagsOf } from './search-tags.ts'
+import { searchTagsOf, sharedAmongQueries } from './search-tags.ts'
 import { hashKey, numberOfName, pageColumns, toPage, type PageRow } from './page-row.ts'
 import type { Counters } from './counters.ts'
 
@@ -50,7 +50,7 @@ export class PageReads {
       .pluck()
     this.#tagsQuery = database
       .prepare<[string, string, number], string>(
-        `SELECT t.name FROM tag t WHERE t.name >= ? AND t.name < ? AND EXISTS (
+        `SELECT t.name FROM tag t WHERE t.name >= ? AND t.name < ? AND t.name NOT LIKE '${sharedAmongQueries}%' AND EXISTS (
            SELECT 1 FROM page_tag l CROSS JOIN page p ON p.id = l.page_id AND ${live} WHERE l.tag_id = t.id)
          ORDER BY t.name LIMIT ?`,
       )

@@ -195,7 +195,7 @@ export interface PageStore {
   recordHits(hits: readonly StoredHits[]): void
   /** O(1): reads counters that are maintained with each change. */
   counters(): Record<PageType, TypeCounters>
-  /** Tags of stored pages that begin with a text, in order. */
+  /** The shop's tags of stored pages that begin with a text, in order. */
   tags(beginning: string, limit: number): string[]
   list(filter: PageFilter): { total: number; items: Page[] }
   /** Bodies found missing or altered since the process started. */

@@ -4,8 +4,8 @@ import { readItems, type PurgeItem } from './purge-items.ts'
 /** A purge and who requested it. */
 export interface LastPurge {
   purge: PurgeItem
-  /** The API client; null for any other source. `name` is null for a client that no longer exists. */
-  client: { id: string; name: string | null } | null
+  /** ID of the API client; null for any other source. */
+  actor: string | null
 }
 
 /** The last purge that removed a page of the URL or one of its fragments; null if the log has none. */
@@ -19,13 +19,12 @@ export async function readLastPurge(
     .innerJoin('purge_pages as g', 'g.url_id', 'u.id')
     .innerJoin('purges as p', 'p.id', 'g.purge_id')
     .leftJoin('invalidations as i', 'i.id', 'p.invalidation_id')
-    .leftJoin('api_clients as c', 'c.id', 'i.actor')
-    .select(['p.id', 'i.actor', 'c.name'])
+    .select(['p.id', 'i.actor'])
     .where('u.url', 'in', [url, ...fragments])
     .orderBy('g.purge_id', 'desc')
     .limit(1)
     .executeTakeFirst()
   if (row === undefined) return null
   const [purge] = await readItems(db, [row.id])
-  return purge === undefined ? null : { purge, client: row.actor === null ? null : { id: row.actor, name: row.name } }
+  return purge === undefined ? null : { purge, actor: row.actor }
 }
