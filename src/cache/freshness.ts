@@ -118,6 +118,15 @@ export function ageAt(page: Pick<PageDraft, 'initialAge' | 'cachedAt'>, now: num
   return page.initialAge + Math.max(0, now - page.cachedAt) / 1000
 }
 
+/**
+ * The Age to send with a page, in seconds. That of a stale page is at least its lifetime, also after a soft purge: otherwise the next
+ * cache on the way would store it as fresh.
+ */
+export function sentAge(page: PageDraft, now: number): number {
+  const age = ageAt(page, now)
+  return Math.floor(now < page.staleAt ? age : Math.max(age, page.lifetime + (now - page.staleAt) / 1000))
+}
+
 export type Usability = 'fresh' | 'stale-while-revalidate' | 'stale'
 
 /** How a page may be used without contacting the origin. */

@@ -4,7 +4,7 @@ import { bestEncodings } from './accept-encoding.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
 import { weaken } from './conditional.ts'
 import { fieldValue, listElements } from './fields.ts'
-import { ageAt } from './freshness.ts'
+import { sentAge } from './freshness.ts'
 import { parseRange } from './range.ts'
 import type { Lookup } from './lookup.ts'
 import { selects } from './vary.ts'
@@ -51,7 +51,7 @@ export function viewHeaders(
     headers.push(['Vary', 'Accept-Encoding'])
   if (encoding !== 'identity') headers.push(['Content-Encoding', encoding])
   if (size !== null) headers.push(['Content-Length', String(size)])
-  const age = Math.floor(ageAt(page, now))
+  const age = sentAge(page, now)
   if (live === undefined || age > 0) headers.push(['Age', String(age)])
   headers.push(['Cache-Status', formatCacheStatus(cacheStatus)])
   return headers
