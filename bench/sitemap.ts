@@ -128,6 +128,8 @@ async function start(records: Records, channel: Channel, total: number): Promise
         urls: null,
         types: null,
         typeOf: () => null,
+        hasTag: null,
+        hitsOf: null,
         onProgress: () => {},
       }),
     )

@@ -114,9 +114,8 @@ export class App {
   /** The only way to invalidate pages. Its log uses the wall clock. */
   purges(): Promise<Purging> {
     return this.#parts.open('purges', async () => {
-      const { afterPurge } = this.config.warmup
-      const followUp =
-        afterPurge === null ? null : (await import('./warmup/after-purge.ts')).afterPurgeMessage(afterPurge)
+      const { purge, warmup } = this.config
+      const warming = (await import('./warmup/after-purge.ts')).warmingAfterPurges(warmup.afterPurge, purge.softAbove)
       const proxies = this.config.reverseProxies.map((proxy) => proxy.name)
       const { cacheDir, dataDir } = this.loaded.places
       const pages = await this.pages()
@@ -128,7 +127,7 @@ export class App {
           maxSize: pages.maxSize,
           maxVariants: this.config.cache.maxVariants,
           proxies,
-          followUp,
+          ...warming,
           pages,
           recordsFault: this.#recordsFaultOfTurn,
           onError: this.#onThreadError,
@@ -146,7 +145,7 @@ export class App {
         now: Date.now,
         owner: thisProcess(),
         proxies,
-        followUp,
+        ...warming,
         clearDirectory: (trace) => clearApplicationCache(cacheDir, trace),
       })
     })

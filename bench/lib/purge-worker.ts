@@ -28,6 +28,7 @@ const purging = await openPurging({
   proxies: [],
   owner: thisProcess(),
   followUp: null,
+  budget: null,
   clearDirectory: () => Promise.resolve(0),
 })
 

@@ -2,7 +2,7 @@ import * as Args from '@oclif/core/args'
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
-import { dryRunFlag, entityTypeArg, softFlag } from '#src/cli/flags.ts'
+import { dryRunFlag, entityTypeArg, hardFlag, softFlag } from '#src/cli/flags.ts'
 import { presentPurged } from '#src/cli/present-purges.ts'
 import { purge } from '#src/operations/purge.ts'
 
@@ -30,13 +30,14 @@ A product number passed together with an ID is remembered; later purges can use 
   static override flags = {
     number: Flags.string({ summary: 'Product number.', helpValue: '<number>' }),
     soft: softFlag,
+    hard: hardFlag,
     'dry-run': dryRunFlag,
   }
 
   async run() {
     const { args, flags } = await this.parse(PurgeEntity)
-    const { number, soft, 'dry-run': dryRun } = flags
-    const input = { entityType: args.type, entityId: args.id, entityNumber: number, soft, dryRun }
+    const { number, soft, hard, 'dry-run': dryRun } = flags
+    const input = { entityType: args.type, entityId: args.id, entityNumber: number, soft, hard, dryRun }
     return this.perform(purge, input, (value, output) => presentPurged(value, output, soft))
   }
 }

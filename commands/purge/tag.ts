@@ -1,6 +1,6 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { dryRunFlag, softFlag } from '#src/cli/flags.ts'
+import { dryRunFlag, hardFlag, softFlag } from '#src/cli/flags.ts'
 import { presentPurged } from '#src/cli/present-purges.ts'
 import { purge } from '#src/operations/purge.ts'
 
@@ -21,12 +21,12 @@ export default class PurgeTag extends BaseCommand {
       multiple: true,
     }),
   }
-  static override flags = { soft: softFlag, 'dry-run': dryRunFlag }
+  static override flags = { soft: softFlag, hard: hardFlag, 'dry-run': dryRunFlag }
 
   async run() {
     const { argv, flags } = await this.parse(PurgeTag)
-    const { soft, 'dry-run': dryRun } = flags
-    return this.perform(purge, { tags: argv as string[], soft, dryRun }, (value, output) =>
+    const { soft, hard, 'dry-run': dryRun } = flags
+    return this.perform(purge, { tags: argv as string[], soft, hard, dryRun }, (value, output) =>
       presentPurged(value, output, soft),
     )
   }

@@ -16,6 +16,10 @@ With --wait, the command waits for the end, fetches the pages itself if no worke
       command: '<%= config.bin %> <%= command.id %> --wait',
     },
     { description: 'Fetch two pages', command: '<%= config.bin %> <%= command.id %> / /sale --wait' },
+    {
+      description: 'Fetch the pages with a navigation again, the most visited ones first',
+      command: '<%= config.bin %> <%= command.id %> --tag navigation --order hits --force --wait',
+    },
     { description: 'Watch and control it in the terminal UI', command: '<%= config.bin %> <%= command.id %> --watch' },
     { description: 'List what would be fetched', command: '<%= config.bin %> <%= command.id %> --dry-run' },
     {
@@ -36,6 +40,8 @@ With --wait, the command waits for the end, fetches the pages itself if no worke
       salesChannelId: flags['sales-channel'] ?? null,
       ...(args.urls !== undefined && { urls: args.urls }),
       ...(flags.type !== undefined && { types: flags.type }),
+      ...(flags.tag !== undefined && { tags: flags.tag }),
+      order: flags.order,
       batchSize: flags['batch-size'],
       force: flags.force,
       dryRun: flags['dry-run'],

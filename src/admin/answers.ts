@@ -23,6 +23,7 @@ export type Failures = ValueOf<typeof listWarmupFailures>
 export type QueueStatistics = MessengerStatistics
 export type FailedMessages = ValueOf<typeof listFailedMessages>
 export type ReverseProxyStatistics = ValueOf<typeof purgeStatistics>
+export type { Purged } from '../operations/purge.ts'
 export type PurgeItem = PurgeItemValue
 export type PurgeList = ValueOf<typeof recentPurges>
 export type InvalidationList = ValueOf<typeof recentInvalidations>

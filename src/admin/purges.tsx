@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Form } from './actions.tsx'
-import type { InvalidationList, PurgeItem, PurgeList } from './answers.ts'
+import type { InvalidationList, Purged, PurgeItem, PurgeList } from './answers.ts'
 import { useApi } from './api-context.ts'
 import { toUrls, useChannels } from './channels.ts'
 import { formatCount, formatCounted, formatMs } from './format.ts'
@@ -55,9 +55,11 @@ function PurgeForm({ onPurged }: { onPurged(): void }) {
     const values = value.split(/[\s,]+/).filter(Boolean)
     if (values.length === 0) throw new Error('Enter at least one tag, URL or path.')
     const body = kind === 'urls' ? { urls: values.flatMap((url) => toUrls(url, channels)) } : { tags: values }
-    const { pagesRemoved } = await api.post<{ pagesRemoved: number }>('vendor-cache/purge', body)
+    const { pagesRemoved, softened } = await api.post<Purged>('vendor-cache/purge', body)
     onPurged()
-    return `${formatCounted(pagesRemoved, 'page')} removed.`
+    if (softened.length === 0) return `${formatCounted(pagesRemoved, 'page')} removed.`
+    const tags = softened.map(({ tag }) => tag).join(', ')
+    return `${formatCounted(pagesRemoved, 'page')} removed or stale. Stale and renewed by a warmup, because they are too many: those with ${tags}.`
   }
   if (!api.canWrite) return null
   return (
@@ -211,7 +213,14 @@ function toRow(item: PurgeItem): Cell[] {
       {entity ? <small>{entity}</small> : null}
     </span>,
     item.source,
-    item.pagesRemoved ?? '–',
+    item.mode === 'hard' ? (
+      formatCount(item.pagesRemoved)
+    ) : (
+      <>
+        {formatCount(item.pagesRemoved)}{' '}
+        <small>{item.mode === 'soft' ? 'stale' : 'stale: above purge.softAbove'}</small>
+      </>
+    ),
     item.proxies.length === 0 ? (
       '–'
     ) : (

@@ -109,3 +109,8 @@ export const entityTypeArg = Args.string({
 }) as Arg<EntityType>
 
 export const softFlag = Flags.boolean({ summary: 'Mark the pages as stale instead of removing them.' })
+
+export const hardFlag = Flags.boolean({
+  summary: 'Remove the pages even if purge.softAbove would mark them as stale.',
+  exclusive: ['soft'],
+})

@@ -7,8 +7,8 @@ import type { Output } from './output.ts'
 
 /** Prints how many pages were purged, or would be, and the reverse proxies that purge them too. */
 export async function presentPurged(value: Purged, output: Output, soft: boolean): Promise<void> {
-  const { wouldRemove, pages = [], proxies } = value
-  const done = soft ? 'stale' : 'removed'
+  const { wouldRemove, pages = [], proxies, softened } = value
+  const done = soft ? 'stale' : softened.length > 0 ? 'removed or stale' : 'removed'
   if (wouldRemove !== undefined) {
     output.line(`${plural(wouldRemove, 'page')} would be ${done} here.`)
     if (pages.length > 0)
@@ -17,11 +17,21 @@ export async function presentPurged(value: Purged, output: Output, soft: boolean
         pages.map((page) => [page.type, page.url]),
       )
     if (pages.length < wouldRemove) output.line(`... and ${wouldRemove - pages.length} more.`)
+    presentSoftened(softened, output, 'would be marked as stale')
     presentDeliveries(proxies, output, { dry: true })
     return
   }
   output.line(`${plural(value.pagesRemoved, 'page')} ${done} here.`)
+  presentSoftened(softened, output, 'were marked as stale')
   presentDeliveries(proxies, output, { dry: false })
+}
+
+/** Explains which tags the purge budget purged softly. */
+function presentSoftened(softened: Purged['softened'], output: Output, done: string): void {
+  for (const { tag, share } of softened)
+    output.line(
+      `${tag} is on ${(share * 100).toFixed(1)} % of all pages, more than purge.softAbove. These pages ${done}; a warmup renews them, the most visited ones first. To remove them: --hard`,
+    )
 }
 
 /** Prints the reverse proxies that a purge is delivered to. */
@@ -47,6 +57,7 @@ const columns: readonly Column<PurgeItemValue>[] = [
   { name: 'kind', value: (item) => item.kind },
   { name: 'key', value: keyOf, kind: 'url' },
   { name: 'pages', value: (item) => item.pagesRemoved },
+  { name: 'mode', value: (item) => item.mode, minor: true },
   { name: 'source', value: (item) => item.source, minor: true },
   { name: 'ms', value: (item) => item.responseTime, minor: true },
   { name: 'proxies', value: proxiesOf, kind: 'text', minor: true },

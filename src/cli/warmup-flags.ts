@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import * as Args from '@oclif/core/args'
 import { pageTypes } from '../pages/page.ts'
+import { warmupOrders } from '../workers/warmup-order.ts'
 import { noTuiFlag } from './flags.ts'
 
 /** Arguments of warmup:start. */
@@ -16,6 +17,17 @@ export const warmupFlags = {
     summary: 'Only pages of this type, according to the cache and the path rules; can be repeated.',
     multiple: true,
     helpValue: '<type>',
+  })(),
+  tag: Flags.string({
+    summary: 'Only pages with this cache tag, cached or purged, instead of the sitemaps; can be repeated.',
+    multiple: true,
+    helpValue: '<tag>',
+  }),
+  order: Flags.option({
+    options: warmupOrders,
+    summary: 'priority: as the sitemaps rank them; hits: the most visited pages of the cache first.',
+    default: 'priority' as const,
+    helpValue: '<order>',
   })(),
   'batch-size': Flags.integer({ summary: 'URLs per batch, 1 to 1000.', default: 50, helpValue: '<n>' }),
   watch: Flags.boolean({ summary: 'Wait and show progress in the terminal UI; without a terminal, same as --wait.' }),

@@ -1,5 +1,5 @@
 import { maskUrls } from '../lib/safe-text.ts'
-import { writeDuration, writeSize } from '../lib/quantity.ts'
+import { writeDuration, writeShare, writeSize } from '../lib/quantity.ts'
 import { kindAt, leaves } from './keys.ts'
 import type { LoadedConfig } from './load.ts'
 import { isSecret, writeKeyPath, writeSource, type KeyPath } from './raw.ts'
@@ -24,6 +24,7 @@ function writeValue(path: KeyPath, value: unknown): unknown {
   if (typeof value !== 'number') return value
   const kind = kindAt(path)
   if (kind === 'duration') return writeDuration(value)
+  if (kind === 'share') return writeShare(value)
   return kind === 'size' ? writeSize(value) : value
 }
 

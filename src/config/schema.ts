@@ -169,6 +169,7 @@ export const configSchema = z.strictObject({
   purgers: list(value.network(), ['127.0.0.0/8', '::1']),
   purge: section({
     softPurge: withDefault(value.flag(), false),
+    softAbove: withDefault(value.shareOrNull(), null),
     timeout: withDefault(value.duration(1), '5s'),
     retryFor: withDefault(value.duration(1000), '24h'),
     everythingAbove: withDefault(value.wholeNumber(1, 10_000_000), 10_000),

@@ -63,6 +63,8 @@ ${channelTemplate(channel, id)}
 purge:
   # true: purges by tag mark pages as stale instead of removing them.
   # softPurge: false
+  # A tag on more than this share of all pages, such as 20%, is purged softly, and its pages are warmed up again; null: never.
+  # softAbove: null
   # Response timeout of a reverse proxy, and how long a failed purge is retried.
   # timeout: 5s
   # retryFor: 1d

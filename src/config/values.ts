@@ -2,13 +2,13 @@ import * as z from 'zod/mini'
 import { ipFamily } from '../lib/ip-family.ts'
 import { trimEndingSlashes } from '../lib/url.ts'
 import { canonicalUuid } from '../lib/uuid.ts'
-import { parseDuration, parseSize } from '../lib/quantity.ts'
+import { parseDuration, parseShare, parseSize } from '../lib/quantity.ts'
 
 /**
  * Value types of the configuration. Each has a description of the expected value, which is its error message; the loader adds the key
  * path, the value and the source.
  */
-export type ValueKind = 'plain' | 'duration' | 'size'
+export type ValueKind = 'plain' | 'duration' | 'size' | 'share'
 
 export const valueKinds = z.registry<{ kind: ValueKind }>()
 
@@ -109,6 +109,15 @@ export function sizeOrNull() {
     quantityOrNull,
   )
   valueKinds.add(schema, { kind: 'size' })
+  return schema
+}
+
+/** A percentage as a share from 0 to 1, or null. */
+export function shareOrNull() {
+  const schema = value('a percentage from 0% to 100% such as 20%, or null', (input) =>
+    input === null ? null : parseShare(input),
+  )
+  valueKinds.add(schema, { kind: 'share' })
   return schema
 }
 

@@ -106,13 +106,13 @@ function purgeMethods(
     isPurger: (address) => isIn(purgers, address),
     purge: async (order, address) => {
       const purges = await app.purges()
-      const { pagesRemoved } = await purges.invalidate({
+      return purges.invalidate({
         targets: [toTarget(order)],
         soft: order.kind === 'tags' && order.soft,
+        hard: order.kind === 'tags' && order.hard === true,
         source: 'purge-method',
         actor: address,
       })
-      return pagesRemoved
     },
     onError,
   })

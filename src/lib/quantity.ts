@@ -16,6 +16,18 @@ export function parseSize(input: unknown): number | undefined {
   return parseQuantity(input, sizeUnits, 1, (unit) => unit.toUpperCase())
 }
 
+/** Parses `"20%"` to 0.2; undefined when it is not a percentage from 0 to 100. */
+export function parseShare(input: unknown): number | undefined {
+  const match = typeof input === 'string' ? /^(\d{1,3}(?:\.\d{1,4})?) ?%$/.exec(input.trim()) : null
+  const percent = Number(match?.[1] ?? NaN)
+  return percent <= 100 ? percent / 100 : undefined
+}
+
+/** Formats a share for `parseShare`: `0.2` → `20%`. */
+export function writeShare(share: number): string {
+  return `${Number((share * 100).toFixed(4))}%`
+}
+
 /** Formats milliseconds for `parseDuration`, in the largest unit that divides them. */
 export function writeDuration(milliseconds: number): string {
   return writeQuantity(milliseconds, durationUnits, 's')

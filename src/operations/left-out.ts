@@ -4,7 +4,7 @@ import type { RunDiscovery } from '../warmup/discover/plan.ts'
 /** Numbers of URLs that discovery left out, by reason. */
 export type LeftOut = Pick<
   RunDiscovery,
-  'foreign' | 'malformed' | 'excluded' | 'disallowed' | 'duplicates' | 'otherTypes' | 'unknownType'
+  'foreign' | 'malformed' | 'excluded' | 'disallowed' | 'duplicates' | 'otherTypes' | 'unknownType' | 'otherTags'
 >
 
 /** Describes what discovery left out; empty if nothing. */
@@ -16,6 +16,7 @@ export function leftOutText(discovery: LeftOut): string {
     [discovery.malformed, 'malformed'],
     [discovery.otherTypes, 'of other types'],
     [discovery.unknownType, 'of unknown type'],
+    [discovery.otherTags, 'without the tag'],
     [discovery.duplicates, 'duplicate'],
   ]
   return parts

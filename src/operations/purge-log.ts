@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { purgeModes } from '../purge/log/purge-items.ts'
 import { findEntity } from './entity.ts'
 import { count, described, limit, offset, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
@@ -21,6 +22,7 @@ const purgeItem = z.object({
   entityNumber: z.nullable(z.string()),
   invalidationId: z.string(),
   source: z.string(),
+  mode: described(z.enum(purgeModes), 'softened: soft because of purge.softAbove'),
   pagesRemoved: count,
   responseTime: z.nullable(milliseconds),
   proxies: z.array(

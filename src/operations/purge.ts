@@ -5,7 +5,7 @@ import { toPageView } from '../pages/page-view.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { entityTypes } from '../purge/entities.ts'
-import type { Target } from '../purge/invalidation.ts'
+import type { Invalidation, Target } from '../purge/invalidation.ts'
 import { pageView } from './cache.ts'
 import { deliveries, describeDeliveries } from './deliveries.ts'
 import { findEntity } from './entity.ts'
@@ -27,7 +27,11 @@ export const entityType = z.enum(entityTypes, { error: `expected one of ${entity
 const purged = z.object({
   success,
   invalidationId: described(z.nullable(z.string()), 'null with dryRun'),
-  pagesRemoved: described(count, 'pages removed from the cache; with soft, marked as stale'),
+  pagesRemoved: described(count, 'pages removed from the cache, or marked as stale by a soft purge'),
+  softened: described(
+    z.array(z.object({ tag: z.string(), pages: count, share: described(z.number(), 'of all pages, from 0 to 1') })),
+    'tags that are on too many pages, so that purge.softAbove made their purge soft; a warmup renews these pages, the most visited ones first',
+  ),
   ...deliveries,
   dryRun: z.optional(z.literal(true)),
   wouldRemove: z.optional(count),
@@ -45,19 +49,28 @@ export const purge = defineOperation({
     entityType: z.optional(entityType),
     entityId: z.optional(text('expected the id of an entity')),
     entityNumber: z.optional(text('expected a product number')),
-    soft: flag,
+    soft: described(flag, 'marks the pages as stale instead of removing them'),
+    hard: described(flag, 'removes the pages even if purge.softAbove would mark them as stale'),
     dryRun: flag,
   }),
   output: purged,
   http: { method: 'POST', path: '/purge' },
   async run({ app, source, actor }, input) {
+    const { soft, hard } = input
+    if (soft && hard) throw new PagecacheError('INVALID_INPUT', 'soft and hard: expected at most one of them')
     const targets = await toTargets(app, input)
     const delivery = await describeDeliveries(app)
     if (input.dryRun)
-      return { ...succeeded, invalidationId: null, pagesRemoved: 0, ...delivery, ...(await previewPurge(app, targets)) }
+      return {
+        ...succeeded,
+        invalidationId: null,
+        pagesRemoved: 0,
+        ...delivery,
+        ...(await previewPurge(app, { targets, soft, hard })),
+      }
     await app.usablePages()
     const purging = await app.purges()
-    return { ...succeeded, ...(await purging.invalidate({ targets, soft: input.soft, source, actor })), ...delivery }
+    return { ...succeeded, ...(await purging.invalidate({ targets, soft, hard, source, actor })), ...delivery }
   },
 })
 
@@ -93,13 +106,17 @@ async function toUrls(app: App, urls: readonly string[]): Promise<string[]> {
 /** Pages listed by a dry run; `wouldRemove` counts all of them. */
 const dryRunSample = 50
 
-async function previewPurge(app: App, targets: readonly Target[]) {
-  const { toKeys } = await import('../purge/purge-key.ts')
-  const keys = toKeys(targets)
+async function previewPurge(app: App, asked: Pick<Invalidation, 'targets' | 'soft' | 'hard'>) {
+  const [{ toKeys }, { softenedOf }] = await Promise.all([
+    import('../purge/purge-key.ts'),
+    import('../purge/budget.ts'),
+  ])
+  const keys = toKeys(asked.targets)
   const tags = keys.flatMap((key) => ('tag' in key ? [key.tag] : []))
   const urls = keys.flatMap((key) => (key.kind === 'url' ? [key.url] : []))
   return readPages(app, async (pages) => {
     const wouldRemove = (await pages.count({ kind: 'tags', tags })) + (await pages.count({ kind: 'urls', urls }))
+    const softened = await softenedOf(pages, app.config.purge.softAbove, keys, asked)
     const sample = new Map<number, Page>()
     for (const page of samplesOf(pages, tags, urls)) {
       sample.set(page.id, page)
@@ -108,6 +125,7 @@ async function previewPurge(app: App, targets: readonly Target[]) {
     return {
       dryRun: true as const,
       wouldRemove,
+      softened: [...softened.values()],
       pages: [...sample.values()].map((page) => toPageView(page, app.now())),
     }
   })

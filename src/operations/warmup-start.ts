@@ -3,7 +3,9 @@ import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/format.ts'
 import { withSteadyHeap } from '../lib/steady-heap.ts'
 import { pageTypes } from '../pages/page.ts'
+import { tagPattern } from '../purge/purge-key.ts'
 import type { Plan } from '../warmup/discover/plan.ts'
+import { warmupOrders } from '../workers/warmup-order.ts'
 import { count, described, flag, id, integer, success, succeeded, text } from './fields.ts'
 import { leftOutText } from './left-out.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
@@ -33,6 +35,12 @@ const dryRunSample = 100
 const wantedTypes = [...pageTypes, 'unknown'] as const
 const wantedType = z.enum(wantedTypes, { error: `expected one of ${wantedTypes.join(', ')}` })
 
+/** Tags in one request. */
+const maxTags = 1_000
+const tag = text('expected a non-empty tag').check(
+  z.regex(tagPattern, { error: 'expected a tag of at most 1024 characters, without whitespace and commas' }),
+)
+
 const startInput = z.object({
   salesChannelId: z._default(z.nullable(id('expected the id of a sales channel, or null')), null),
   batchSize: z._default(integer(1, 1000), 50),
@@ -43,6 +51,18 @@ const startInput = z.object({
   types: described(
     z.optional(z.array(wantedType, { error: 'expected a list of types' })),
     'only pages of these types, according to the cache and the path rules; `unknown`: pages of unknown type',
+  ),
+  tags: described(
+    z.optional(
+      z
+        .array(tag, { error: 'expected a list of tags' })
+        .check(z.maxLength(maxTags, { error: `expected at most ${maxTags} tags` })),
+    ),
+    'only pages with any of these tags, according to the cache. Without urls they replace the sitemaps: pages with such a tag, and pages that a purge of such a tag removed',
+  ),
+  order: described(
+    z._default(z.enum(warmupOrders, { error: `expected one of ${warmupOrders.join(', ')}` }), 'priority'),
+    'priority: as the sitemap ranks them; hits: the most visited pages of the cache first',
   ),
   force: flag,
   dryRun: flag,

@@ -74,6 +74,7 @@ export const discovery = z.object({
   duplicates: count,
   otherTypes: described(count, 'of types that were not requested'),
   unknownType: described(count, 'of a type that is unknown before the fetch; included with the type `unknown`'),
+  otherTags: described(count, 'without a requested tag, according to the cache'),
   files: count,
   errors: z.array(z.object({ url: z.string(), message: z.string() })),
 })
@@ -82,8 +83,9 @@ export type WarmupDiscovery = z.output<typeof discovery>
 
 /** The public part of a discovery. */
 export function toDiscovery(found: RunDiscovery): WarmupDiscovery {
-  const { foreign, malformed, excluded, disallowed, duplicates, otherTypes, unknownType, files, errors } = found
-  return { foreign, malformed, excluded, disallowed, duplicates, otherTypes, unknownType, files, errors }
+  const { foreign, malformed, excluded, disallowed, duplicates, otherTypes, unknownType, otherTags, files, errors } =
+    found
+  return { foreign, malformed, excluded, disallowed, duplicates, otherTypes, unknownType, otherTags, files, errors }
 }
 
 export const watchWarmup = defineOperation({

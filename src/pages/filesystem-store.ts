@@ -155,6 +155,17 @@ class FilesystemStore implements PageStore {
     return this.#shared.read({ total: 0, items: [] }, (index) => index.reads.list(filter))
   }
 
+  tagged(tag: string, after: number, limit: number): { id: number; url: string }[] {
+    return this.#shared.read([], (index) => index.reads.tagged(tag, after, limit))
+  }
+
+  hitsOf(urls: readonly string[]): number[] {
+    return this.#shared.read(
+      urls.map(() => 0),
+      (index) => index.reads.hitsOf(urls),
+    )
+  }
+
   counters(): Record<PageType, TypeCounters> {
     return this.#shared.read(emptyCounters(), (index) => index.counters.all())
   }

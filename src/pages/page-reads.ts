@@ -32,6 +32,8 @@ export class PageReads {
   readonly #hasFileQuery: Statement<[number, string], number>
   readonly #tagsQuery: Statement<[string, string, number], string>
   readonly #countTagsQuery: Statement<[string], number>
+  readonly #getTaggedQuery: Statement<[string, number, number], { id: number; url: string }>
+  readonly #getHitsQuery: Statement<[string], { value: number; hits: number }>
   readonly #countUrlsQuery: Statement<[string, string], number>
 
   constructor(database: Database, counters: Counters) {
@@ -61,6 +63,14 @@ export class PageReads {
          CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id AND ${live}`,
       )
       .pluck()
+    this.#getTaggedQuery = database.prepare(
+      `SELECT p.id, p.url FROM tag t CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id
+       WHERE t.name = ? AND l.page_id > ? AND ${live} ORDER BY l.page_id LIMIT ?`,
+    )
+    this.#getHitsQuery = database.prepare(
+      `SELECT j.key AS value, sum(p.hits) AS hits FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND ${live}
+       GROUP BY j.key`,
+    )
     this.#countUrlsQuery = database
       .prepare<[string, string], number>(
         `SELECT count(*) FROM (
@@ -99,6 +109,16 @@ export class PageReads {
   hasFile(file: string): boolean {
     const name = file.slice(file.indexOf('/') + 1)
     return this.#hasFileQuery.get(numberOfName(name), file) !== undefined
+  }
+
+  tagged(tag: string, after: number, limit: number): { id: number; url: string }[] {
+    return this.#getTaggedQuery.all(tag, after, limit)
+  }
+
+  hitsOf(urls: readonly string[]): number[] {
+    const sums = urls.map(() => 0)
+    for (const { value, hits } of this.#getHitsQuery.all(JSON.stringify(urls))) sums[value] = hits
+    return sums
   }
 
   count(selection: Selection): number {

@@ -189,6 +189,10 @@ export interface PageStore {
   taken(trace: number, after: number, limit: number): Promise<Taken[]>
   /** Ends traced removals whose URLs were read, so that their pages can be cleaned up. */
   release(traces: readonly number[]): Promise<void>
+  /** The URLs of the next pages with a tag after a page id, in order of ids. */
+  tagged(tag: string, after: number, limit: number): { id: number; url: string }[]
+  /** Hits of canonical URLs, summed over their variants. */
+  hitsOf(urls: readonly string[]): number[]
   /** Counts the pages that `remove` would remove. */
   count(selection: Selection): Promise<number>
   /** Adds hits in the background. A page that is hit again is compressed thoroughly. */

@@ -7,6 +7,14 @@ import type { Invalidation } from './invalidation.ts'
 import { toKeys, type PurgeKey } from './purge-key.ts'
 import { toGroups, type ClearDirectory, type Group } from './remove-locally.ts'
 
+/** The purge budget: `purge.softAbove` in the configuration (docs/decisions/0095-purge-budget.md). */
+export interface PurgeBudget {
+  /** A tag on more than this share of all pages is purged softly. */
+  softAbove: number
+  /** The message that warms these pages again, dispatched with their purge. */
+  followUp: NewMessage
+}
+
 export interface PurgingOptions {
   records: Records
   pages: PageStore
@@ -21,6 +29,8 @@ export interface PurgingOptions {
   endedThreads?: readonly number[]
   /** A message dispatched with every group of purges; null for none. */
   followUp: NewMessage | null
+  /** Null: purges of any tag remove its pages. */
+  budget: PurgeBudget | null
   /** Clears the application cache directory of the environment. */
   clearDirectory: ClearDirectory
 }

@@ -96,9 +96,9 @@ export async function removeTogether(
 ): Promise<(LocallyDone | null)[]> {
   const started = performance.now()
   const removals: SharedRemoval[] = intents.flatMap(({ id, soft, groups }) =>
-    groups.map(({ selection }, number) => ({
+    groups.map(({ selection, soft: softened }, number) => ({
       selection: selection as SharedRemoval['selection'],
-      soft,
+      soft: softened || soft,
       trace: traceOf(id, number),
     })),
   )

@@ -19,6 +19,8 @@ export interface Invalidation {
   targets: readonly Target[]
   /** Marks the pages as stale instead of removing them. */
   soft: boolean
+  /** Removes the pages even if the purge budget would mark them as stale. */
+  hard?: boolean
   source: InvalidationSource
   /** An API client's id, a purger's address or a task's name; null for the command line. */
   actor: string | null
@@ -26,9 +28,19 @@ export interface Invalidation {
   wholeDirectory?: boolean
 }
 
+/** A tag that is on too many pages, so that the purge budget made its purge soft. */
+export interface Softened {
+  tag: string
+  pages: number
+  /** Of all pages, from 0 to 1. */
+  share: number
+}
+
 /** The result of an invalidation. */
 export interface Invalidated {
   invalidationId: string
-  /** Pages removed from this cache, counting each variant; with `soft`, pages marked as stale. */
+  /** Pages removed from this cache, counting each variant, or marked as stale by a soft purge. */
   pagesRemoved: number
+  /** Tags that the purge budget purged softly. */
+  softened: Softened[]
 }

@@ -3,20 +3,23 @@ import type { PageType } from '../pages/page.ts'
 import { entityOf, tagsOf, type Entity } from './entities.ts'
 import type { Target } from './invalidation.ts'
 
-/** One key, purged here and at each reverse proxy: a row of the purge log. */
+/**
+ * One key, purged here and at each reverse proxy: a row of the purge log. `softened`: the purge budget made its purge soft
+ * (src/purge/budget.ts).
+ */
 export type PurgeKey =
   | { kind: 'all'; value?: 'application-cache' }
   | { kind: 'type'; type: PageType }
   | { kind: 'url'; url: string }
-  | { kind: 'tag'; tag: string; entity: Entity | null }
-  | { kind: 'entity'; tag: string; entity: Entity; number: string | null }
+  | { kind: 'tag'; tag: string; entity: Entity | null; softened?: true }
+  | { kind: 'entity'; tag: string; entity: Entity; number: string | null; softened?: true }
   | { kind: 'pattern'; pattern: string }
 
 /** Most keys of one invalidation: beyond that, clearing everything is cheaper. */
 const maxKeys = 200_000
 
 /** A tag: it contains no separator of a header line. */
-const tag = /^[^\s,\u0000-\u001f\u007f]{1,1024}$/
+export const tagPattern = /^[^\s,\u0000-\u001f\u007f]{1,1024}$/
 
 /**
  * The distinct keys of an invalidation. A tag that is given both by name and through an entity counts as the entity's, which carries
@@ -60,13 +63,18 @@ function keysOf(target: Target): PurgeKey[] {
 }
 
 function assertTag(text: string, index: number): string {
-  if (!tag.test(text)) {
+  if (!tagPattern.test(text)) {
     const shown = text === '' ? 'an empty string' : JSON.stringify(text.slice(0, 60))
     throw new PagecacheError('INVALID_INPUT', `tags[${index}]: ${shown} is not a tag`, {
       hint: 'A tag has 1 to 1024 characters and contains no whitespace, comma or control character.',
     })
   }
   return text
+}
+
+/** Whether the purge budget made the purge of a key soft. */
+export function isSoftened(key: PurgeKey): boolean {
+  return 'softened' in key
 }
 
 /** Identifies a key; a tag is the same key whether it was given by name or through an entity. */

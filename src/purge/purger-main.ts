@@ -16,7 +16,7 @@ import type { FromThread, PurgerData, PurgerTask, ToThread } from './purger-mess
 import { openPurging } from './purging.ts'
 import { RemovalGroups } from './removal-groups.ts'
 
-const { dataDir, cacheDir, maxSize, maxVariants, proxies, followUp, endedThreads } = workerData as PurgerData
+const { dataDir, cacheDir, maxSize, maxVariants, proxies, followUp, budget, endedThreads } = workerData as PurgerData
 const port = parentPort!
 /** Milliseconds that SQLite blocks for a lock. The thread has nothing else to do, and so gets the lock as soon as it is free. */
 const lockTimeout = 50
@@ -43,6 +43,7 @@ async function main(): Promise<void> {
       endedThreads,
       proxies,
       followUp,
+      budget,
       clearDirectory,
     })
     const deliveries = new ThreadDeliveries({ db: records.db, pages, queue, onEvent: report })

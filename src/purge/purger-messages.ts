@@ -2,6 +2,7 @@ import type { ErrorMessage } from '../errors.ts'
 import type { SharedRemoval } from '../pages/page-store.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
 import type { NewMessage } from '../queue/queue.ts'
+import type { PurgeBudget } from './intent.ts'
 import type { DeliverySetup } from './deliver/open-delivery.ts'
 import type { Invalidated, Invalidation } from './invalidation.ts'
 
@@ -16,6 +17,7 @@ export interface PurgerData {
   maxVariants: number
   proxies: readonly string[]
   followUp: NewMessage | null
+  budget: PurgeBudget | null
   /** Threads of this process that ended with unfinished intents. */
   endedThreads: readonly number[]
 }

@@ -3,6 +3,7 @@ import type { ConsumeEvent } from '../queue/consume-event.ts'
 import { hasEnded, isSame } from '../lib/process-identity.ts'
 import type { DeliverySetup } from './deliver/open-delivery.ts'
 import { toPlan, type PurgeOwner, type PurgingOptions } from './intent.ts'
+import { applyBudget } from './budget.ts'
 import { carryOut } from './invalidate.ts'
 import type { Invalidated, Invalidation } from './invalidation.ts'
 import { invalidationIdOf } from './log/log-id.ts'
@@ -98,9 +99,13 @@ class RecordedPurging {
   }
 
   async #invalidate(invalidation: Invalidation): Promise<Invalidated> {
-    const { intent, pagesRemoved, tracing } = await this.#lanes.add(toPlan(invalidation))
+    const { budget, pages } = this.#options
+    const asked = toPlan(invalidation)
+    const { plan, softened } =
+      budget === null ? { plan: asked, softened: [] } : await applyBudget(pages, budget.softAbove, asked)
+    const { intent, pagesRemoved, tracing } = await this.#lanes.add(plan)
     if (tracing) void this.#track(this.#untilNextCheck(() => this.#traceUrls(intent.id)))
-    return { invalidationId: invalidationIdOf({ created_at: intent.at, id: intent.id }), pagesRemoved }
+    return { invalidationId: invalidationIdOf({ created_at: intent.at, id: intent.id }), pagesRemoved, softened }
   }
 
   async catchUp(): Promise<number> {

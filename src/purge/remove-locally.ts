@@ -1,11 +1,13 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { PageStore, RemoveOptions, Selection } from '../pages/page-store.ts'
 import { toMatcher } from './pattern.ts'
-import type { PurgeKey } from './purge-key.ts'
+import { isSoftened, type PurgeKey } from './purge-key.ts'
 
 /** Keys that share one removal. */
 export interface Group {
   selection: Selection
+  /** Whether the purge budget made this removal soft; the invalidation as a whole may be soft too. */
+  soft: boolean
   /** Indexes into the keys of the invalidation, in the order of the selection's values. */
   keys: number[]
 }
@@ -13,31 +15,38 @@ export interface Group {
 /** Clears the whole application cache directory, pages included; resolves to the number of removed pages. */
 export type ClearDirectory = (trace: number | null) => Promise<number>
 
-/** Groups keys into removals. A removal of all pages replaces the others. */
+/**
+ * Groups keys into removals. A removal of all pages replaces the others. Soft removals come last, so that a page that two keys select is
+ * removed and counted once.
+ */
 export function toGroups(keys: readonly PurgeKey[]): Group[] {
   const all = keys.findIndex((key) => key.kind === 'all')
-  if (all >= 0) return [{ selection: { kind: 'all' }, keys: [all] }]
-  const tags: Group & { selection: { kind: 'tags'; tags: string[] } } = {
-    selection: { kind: 'tags', tags: [] },
-    keys: [],
-  }
+  if (all >= 0) return [{ selection: { kind: 'all' }, soft: false, keys: [all] }]
   const urls: Group & { selection: { kind: 'urls'; urls: string[] } } = {
     selection: { kind: 'urls', urls: [] },
+    soft: false,
     keys: [],
   }
+  const [hard, softened] = [tagGroup(false), tagGroup(true)]
   const others: Group[] = []
   for (const [index, key] of keys.entries()) {
     if (key.kind === 'tag' || key.kind === 'entity') {
-      tags.selection.tags.push(key.tag)
-      tags.keys.push(index)
+      const { selection, keys: own } = isSoftened(key) ? softened : hard
+      selection.tags.push(key.tag)
+      own.push(index)
     } else if (key.kind === 'url') {
       urls.selection.urls.push(key.url)
       urls.keys.push(index)
-    } else if (key.kind === 'type') others.push({ selection: { kind: 'type', type: key.type }, keys: [index] })
+    } else if (key.kind === 'type')
+      others.push({ selection: { kind: 'type', type: key.type }, soft: false, keys: [index] })
     else if (key.kind === 'pattern')
-      others.push({ selection: { kind: 'matching', matches: toMatcher(key.pattern) }, keys: [index] })
+      others.push({ selection: { kind: 'matching', matches: toMatcher(key.pattern) }, soft: false, keys: [index] })
   }
-  return [urls, tags, ...others].filter((group) => group.keys.length > 0)
+  return [urls, hard, ...others, softened].filter((group) => group.keys.length > 0)
+}
+
+function tagGroup(soft: boolean): Group & { selection: { kind: 'tags'; tags: string[] } } {
+  return { selection: { kind: 'tags', tags: [] }, soft, keys: [] }
 }
 
 /** Most removals of one invalidation: each type and each pattern is one. */
@@ -55,14 +64,14 @@ export async function removeLocally(
   options: { count: number; invalidation: number | null; soft: boolean; clearDirectory: ClearDirectory | null },
 ): Promise<number[]> {
   const counts = Array.from({ length: options.count }, () => 0)
-  for (const [number, { selection, keys }] of groups.entries()) {
+  for (const [number, { selection, soft, keys }] of groups.entries()) {
     const trace = options.invalidation === null ? undefined : traceOf(options.invalidation, number)
     if (options.clearDirectory !== null && selection.kind === 'all') {
       counts[keys[0]!] = await options.clearDirectory(trace ?? null)
       continue
     }
     const removal: RemoveOptions = {
-      soft: options.soft,
+      soft: soft || options.soft,
       ...(trace !== undefined && { trace }),
       onTaken: (value, taken) => (counts[keys[value]!]! += taken),
     }

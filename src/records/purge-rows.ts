@@ -55,6 +55,7 @@ export interface PurgeRow {
   entity_id: number | null
   /** The page type, the regular expression over path and query, or what else was cleared with all pages. */
   value: string | null
+  /** 0: removed the pages; 1: marked them as stale, by request; 2: because of the purge budget. */
   soft: number
   pages_removed: number
   /** Milliseconds of the slowest reverse proxy, or of the local removal if no proxy is configured; null until the first response. */

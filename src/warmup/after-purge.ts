@@ -16,15 +16,33 @@ export function afterPurgeMessage(delay: number): NewMessage {
   return { transport: 'async', type: afterPurgeType, payload: {}, key: afterPurgeType, group: afterPurgeType, delay }
 }
 
+/** Delay before softly purged pages are warmed again if `warmup.afterPurge` is off: purges that come together share a run (milliseconds). */
+const softenedDelay = 1_000
+
+/**
+ * What purges dispatch to have pages warmed again: `followUp` with each purge, the message of `budget` with those that it makes soft.
+ *
+ * @param delay `warmup.afterPurge` in milliseconds; null: off
+ * @param softAbove `purge.softAbove`, a share; null: off
+ */
+export function warmingAfterPurges(delay: number | null, softAbove: number | null) {
+  return {
+    followUp: delay === null ? null : afterPurgeMessage(delay),
+    budget: softAbove === null ? null : { softAbove, followUp: afterPurgeMessage(delay ?? softenedDelay) },
+  }
+}
+
 export interface AfterPurgeOptions {
   records: Records
-  /** Milliseconds; null if warming after purges is disabled. */
+  /** Milliseconds; null: only the pages of purges that the purge budget made soft are warmed. */
   delay: number | null
   /** The purge log's clock, in milliseconds since the epoch. */
   now: () => number
   batchSize: number
   /** Pages purged after `since` (milliseconds since the epoch). */
-  purgedSince(since: number): PurgedPages
+  purgedSince(since: number, which: 'all' | 'softened'): PurgedPages
+  /** Whether URLs of purges after `since` are still to be recorded. */
+  isRecording(since: number): Promise<boolean>
   plan(urls: Iterable<string>, signal: AbortSignal): Promise<Plan>
 }
 
@@ -34,20 +52,26 @@ export interface AfterPurgeOptions {
  */
 const overlap = 60_000
 
-/** Starts a run over everything purged since the previous one. While that run is still running, the message is released and waits. */
+/**
+ * Starts a run over everything purged since the previous one. The message is released and waits while that run is still running, and while
+ * the URLs of a purge of many pages are being recorded.
+ */
 export function afterPurgeHandler(options: AfterPurgeOptions): Handler {
   return { type: afterPurgeType, handle: (work) => rewarm(options, work) }
 }
 
 async function rewarm(options: AfterPurgeOptions, work: Work): Promise<void> {
   const { records, delay, batchSize, now } = options
-  if (delay === null) return
+  const since = now() - overlap
   const mark = await readMark(records)
-  if (mark && (await isUnderWay(records, mark.run_id)))
-    return work.release(work.message, { delay: Math.max(delay, 1000) })
+  if ((mark && (await isUnderWay(records, mark.run_id))) || (await options.isRecording(since)))
+    return work.release(work.message, { delay: Math.max(delay ?? 0, softenedDelay) })
   const until = now()
   const urls = new UrlList()
-  const purged = options.purgedSince((mark?.until ?? work.message.createdAt) - overlap)
+  const purged = options.purgedSince(
+    (mark?.until ?? work.message.createdAt) - overlap,
+    delay === null ? 'softened' : 'all',
+  )
   for await (const url of purgedUrls(records, purged)) urls.add(url, 1, 0)
   const plan = await options.plan(urls, work.stop)
   if (plan.discovery.total === 0) return

@@ -3,9 +3,9 @@ import type { Handler } from '../queue/queue.ts'
 
 const batchSize = 50
 
-/** Makes the handler that warms purged pages again when `warmup.afterPurge` is set. */
+/** Makes the handler that warms purged pages again: all if `warmup.afterPurge` is set, else those that `purge.softAbove` kept. */
 export async function makeAfterPurgeHandler(app: App): Promise<Handler> {
-  const [{ afterPurgeHandler, afterPurgeMessage }, { readPurgedPages }] = await Promise.all([
+  const [{ afterPurgeHandler, afterPurgeMessage }, { isRecordingUrls, readPurgedPages }] = await Promise.all([
     import('../warmup/after-purge.ts'),
     import('../purge/log/purged-pages.ts'),
   ])
@@ -14,13 +14,14 @@ export async function makeAfterPurgeHandler(app: App): Promise<Handler> {
   if (afterPurge !== null) await (await app.queue()).dispatch([afterPurgeMessage(afterPurge)])
   return afterPurgeHandler({
     records,
-    purgedSince: (since) => readPurgedPages(records, since),
+    purgedSince: (since, which) => readPurgedPages(records, since, which),
+    isRecording: (since) => isRecordingUrls(records, since),
     delay: afterPurge,
     now: Date.now,
     batchSize,
     plan: async (urls, signal) => {
       const { makePlan } = await import('./plan-warmup.ts')
-      return makePlan(app, { salesChannelId: null, urls, signal, onProgress: () => {} })
+      return makePlan(app, { salesChannelId: null, urls, order: 'hits', signal, onProgress: () => {} })
     },
   })
 }

@@ -23,6 +23,7 @@ export const noErrors = {
   errors: [],
   otherTypes: 0,
   unknownType: 0,
+  otherTags: 0,
   crawlDelays: {},
 }
 

@@ -55,6 +55,7 @@ const purging = await openPurging({
   proxies: ['varnish-1'],
   owner: thisProcess(),
   followUp: null,
+  budget: null,
   clearDirectory: () => Promise.resolve(0),
 })
 const invalidated = await purging.invalidate({

@@ -35,6 +35,7 @@ async function openThread() {
     maxVariants: 64,
     proxies: ['varnish-1'],
     followUp: null,
+    budget: null,
     pages,
     onError: (message) => errors.push(message),
   })
@@ -215,6 +216,7 @@ it('an intent of an ended thread is carried out by the next one, that of a livin
     endedThreads: [7],
     proxies: [],
     followUp: null,
+    budget: null,
     clearDirectory,
   })
   onTestFinished(() => next.close())

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
+import type { PurgeBudget } from '../../src/purge/intent.ts'
 import { openPurging } from '../../src/purge/purging.ts'
 import { thisProcess } from '../../src/lib/process-identity.ts'
 import type { Queue } from '../../src/queue/queue.ts'
@@ -17,6 +18,7 @@ export async function openPurges(
     places?: { cache: string; data: string }
     now?: () => number
     queue?: Pick<Queue, 'dispatch'>
+    budget?: PurgeBudget
   } = {},
 ) {
   const directory = options.directory ?? (await tempDir())
@@ -33,6 +35,7 @@ export async function openPurges(
     owner: thisProcess(),
     proxies: options.proxies ?? [],
     followUp: null,
+    budget: options.budget ?? null,
     clearDirectory: (trace) => clearApplicationCache(cache, trace),
   })
   onTestFinished(() => purging.close())

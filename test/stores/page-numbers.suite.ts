@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { pageTypes, type Page, type PageType } from '../../src/pages/page.ts'
 import type { PageStore, TypeCounters } from '../../src/pages/page-store.ts'
+import { until } from '../helpers/until.ts'
 import { aMoment, clock, draft, origin, store, type Clock } from './pages.ts'
 
 export interface SuiteOptions {
@@ -39,6 +40,24 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
       expect(names({ sort: '-url', limit: 1 })).toEqual([5, 'shoes/c'])
       expect(names({ sort: 'stored', limit: 1 })).toEqual([5, 'shoes/a'])
       expect(names({ sort: '-stored', tag: 'shoe', limit: 1 })).toEqual([4, 'shoes'])
+    })
+
+    it('lists the URLs with a tag page by page, and sums the hits of a URL over its variants', async () => {
+      const pages = await open()
+      for (const name of ['a', 'b', 'c']) await store(pages, name, { tags: ['x', name] })
+      const other = await store(pages, 'a', { tags: ['y'], vary: { lang: 'de' } })
+      await pages.remove({ kind: 'tags', tags: ['b'] })
+      const [first, ...none] = pages.tagged('x', 0, 1)
+      expect([first?.url, none]).toEqual([`${origin}/a`, []])
+      expect(pages.tagged('x', first!.id, 10).map(({ url }) => url)).toEqual([`${origin}/c`])
+      expect(pages.tagged('unknown', 0, 10)).toEqual([])
+      const [page] = pages.find(draft('a').key).filter(({ id }) => id !== other!.id)
+      pages.recordHits([
+        { page: page!, hits: 2, ms: 1, usedAt: aMoment },
+        { page: other!, hits: 3, ms: 1, usedAt: aMoment },
+      ])
+      await until(() => pages.hitsOf([`${origin}/a`])[0] === 5)
+      expect(pages.hitsOf([`${origin}/b`, `${origin}/c`, `${origin}/a`, `${origin}/unknown`])).toEqual([0, 0, 5, 0])
     })
 
     it('evicts the least recently used pages above the limit', async () => {

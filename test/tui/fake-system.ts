@@ -194,6 +194,7 @@ function invalidations() {
       id: id(100 + index),
       at: iso(20_000 * index),
       source: index % 3 === 2 ? 'api' : 'purge-method',
+      mode: 'hard' as const,
       actor: index % 3 === 2 ? 'erp-sync' : null,
       scope: everything ? 'all' : 'tags',
       value: everything ? null : `product-${index}, navigation`,
@@ -216,6 +217,7 @@ function purges() {
     entityNumber: null,
     invalidationId: id(100 + (index % 12)),
     source: 'purge-method',
+    mode: 'hard' as const,
     pagesRemoved: index % 20 === 9 ? 73_000 : index % 5,
     responseTime: 3.1,
     proxies: [

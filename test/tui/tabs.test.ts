@@ -265,12 +265,15 @@ it.each([60, 80, 119])('in %i columns what stands in the lists of purges stands 
     entityNumber: null,
     invalidationId: 'i',
     source: 'purge-method',
+    mode: 'soft' as const,
     pagesRemoved: 1,
     responseTime: 2,
     proxies,
   }
   const range = { success: true as const, total: 1, limit: 1, offset: 0 }
-  expect(toText(purgesPanel({ ...range, items: [item] }, [invalidation], time).rows[0]!.line(width))).toMatch(/ told$/)
+  expect(toText(purgesPanel({ ...range, items: [item] }, [invalidation], time).rows[0]!.line(width))).toMatch(
+    / 1(?:~| stale) .* told$/,
+  )
   expect(toText(invalidationsPanel({ ...range, items: [invalidation] }, time).rows[0]!.line(width))).toMatch(
     / pattern +23,567 /,
   )

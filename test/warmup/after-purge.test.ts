@@ -152,6 +152,88 @@ it('with warmup.afterPurge a purged page is cached again soon', async () => {
   expect([origin.hits('/a'), origin.hits('/b')]).toEqual([2, 1])
 })
 
+it('with purge.softAbove a common tag leaves its pages stale, and a warmup renews them, the most visited first', async () => {
+  const origin = await startOrigin()
+  onTestFinished(() => origin.stop())
+  const names = ['a', 'b', 'c', 'd']
+  let version = 1
+  for (const name of [...names, 'own'])
+    origin.on(`/${name}`, () => ({
+      headers: { ...page.headers, xkey: name === 'own' ? 'own' : 'menu' },
+      body: `version ${version}`,
+    }))
+  const daemon = await startDaemon({
+    config: (url) => ({
+      salesChannels: [{ id, name: 'Shop', url, origin: origin.url, sitemaps: ['/none.xml'] }],
+      cache: { grace: '1h' },
+      purge: { softAbove: '20%' },
+      warmup: { concurrency: 1, requestsPerSecond: 5 },
+    }),
+  })
+  onTestFinished(async () => void (await daemon.stop()))
+  const visit = async (path: string) => {
+    const answer = await fetch(daemon.url + path)
+    return { text: await answer.text(), status: answer.headers.get('cache-status') ?? '' }
+  }
+  const visits = { '/a': 1, '/b': 4, '/c': 2, '/d': 3, '/own': 1 }
+  for (const [path, count] of Object.entries(visits))
+    for (let visited = 0; visited < count; visited += 1)
+      await until(async () => (await visit(path)).status.includes(visited === 0 ? 'pagecache' : 'hit'))
+  const read = async (...args: string[]) => JSON.parse((await daemon.run(...args, '--json')).stdout)
+  // The daemon writes hits every few seconds.
+  await until(async () => {
+    const { items } = await read('cache:list', '--limit', '10')
+    return items.length === 5 && items.find((item: { url: string }) => item.url.endsWith('/b')).hits === 3
+  })
+
+  version = 2
+  origin.forget()
+  expect(await read('purge:tag', 'menu', 'own', '--dry-run')).toMatchObject({
+    wouldRemove: 5,
+    softened: [{ tag: 'menu', pages: 4, share: 0.8 }],
+  })
+  const answer = await fetch(daemon.url, { method: 'PURGE', headers: { xkey: 'menu' } })
+  expect([answer.status, answer.headers.get('x-purge-softened'), await answer.text()]).toEqual([
+    200,
+    'menu',
+    'Invalidated 4 objects',
+  ])
+  await until(() => origin.requests.filter(({ path }) => path !== '/robots.txt').length === 4)
+  expect(origin.requests.map(({ path }) => path).filter((path) => path !== '/robots.txt')).toEqual([
+    '/b',
+    '/d',
+    '/c',
+    '/a',
+  ])
+  await until(async () => expect((await read('warmup:progress')).progress.status).toBe('completed'))
+  for (const name of names)
+    expect(await visit(`/${name}`)).toMatchObject({ text: 'version 2', status: expect.stringMatching(/hit/) })
+  expect((await visit('/own')).text).toBe('version 1')
+  expect((await read('reverse-proxy:recent')).items[0]).toMatchObject({
+    tag: 'menu',
+    mode: 'softened',
+    pagesRemoved: 4,
+  })
+
+  const { stdout } = await daemon.run('purge:tag', 'menu', 'own', '--dry-run')
+  expect(stdout).toContain('menu is on 80.0 % of all pages, more than purge.softAbove.')
+  version = 3
+  const hard = await fetch(daemon.url, { method: 'PURGE', headers: { xkey: 'menu', 'xkey-hardpurge': '1' } })
+  expect(hard.headers.has('x-purge-softened')).toBe(false)
+  expect((await visit('/a')).text).toBe('version 3')
+  expect((await daemon.run('purge:tag', 'menu', '--hard', '--soft')).code).toBe(2)
+
+  // The pages that the purge removed are known from its log.
+  const warmed = await read('warmup:start', '--tag', 'menu', '--order', 'hits', '--wait')
+  expect(warmed).toMatchObject({ totalUrls: 4, progress: { processed_urls: 4, skipped_urls: 1 } })
+  expect(await read('warmup:start', '/a', '/own', '--tag', 'own', '--force', '--dry-run')).toMatchObject({
+    totalUrls: 1,
+    discovery: { otherTags: 1 },
+  })
+  for (const wrong of [['--order', 'size'], ['--tag', 'a b'], ['--type', 'x'], ['http://other.example/a']])
+    expect((await daemon.run('warmup:start', ...wrong)).code, String(wrong)).toBe(2)
+})
+
 it('ended runs are pruned in slices with all their rows; other runs and batches of a run being created stay', async () => {
   const bench = await WarmupBench.open(await tempDir())
   onTestFinished(() => bench.close())

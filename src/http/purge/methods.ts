@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { PagecacheError } from '../../errors.ts'
 import type { HeaderPair } from '../../pages/page.ts'
+import type { Invalidated } from '../../purge/invalidation.ts'
 import { plural } from '../../lib/format.ts'
 import { fieldLines, hasField } from '../../cache/fields.ts'
 import { textAnswer, type WholeAnswer } from '../answer.ts'
@@ -16,10 +17,14 @@ export interface PurgeMethodsOptions extends PurgeSite {
   isTrusted(address: string | undefined): boolean
   /** Whether every purge by tag only marks pages as stale. */
   softPurge: boolean
-  /** Purges the local pages and queues the deliveries to the other reverse proxies durably; resolves to the number of pages removed. */
-  purge(order: PurgeOrder, address: string | null): Promise<number>
+  /** Purges the local pages and queues the deliveries to the other reverse proxies durably. */
+  purge(order: PurgeOrder, address: string | null): Promise<PurgeResult>
   onError(message: string, error: unknown): void
 }
+
+type PurgeResult = Pick<Invalidated, 'pagesRemoved' | 'softened'>
+
+const nothing: PurgeResult = { pagesRemoved: 0, softened: [] }
 
 /** The answer to a client that may not purge. */
 export const forbidden = purgeAnswer(403, 'Purging is not allowed from this address.')
@@ -80,7 +85,8 @@ export class PurgeMethods {
       const order = toPurgeOrder({ method, target, host, headers }, this.#options, this.#options.softPurge)
       // Varnish answers an empty list of tags like this, and there is nothing to record.
       const isEmpty = order.kind === 'tags' && order.tags.length === 0
-      return purgeAnswer(200, describe(order, isEmpty ? 0 : await this.#options.purge(order, address ?? null)))
+      const { pagesRemoved, softened } = isEmpty ? nothing : await this.#options.purge(order, address ?? null)
+      return withSoftened(purgeAnswer(200, describe(order, pagesRemoved)), softened)
     } catch (error) {
       if (error instanceof PagecacheError && error.status < 500) return purgeAnswer(error.status, error.message)
       this.#options.onError('A purge failed', error)
@@ -89,6 +95,16 @@ export class PurgeMethods {
         : purgeAnswer(500, 'The purge failed: send it again.')
     }
   }
+}
+
+/** Most tags that the answer names. */
+const maxNamed = 20
+
+/** Names the tags that the purge budget purged softly; characters that a header cannot have are percent-encoded. */
+function withSoftened(answer: WholeAnswer, softened: PurgeResult['softened']): WholeAnswer {
+  if (softened.length === 0) return answer
+  const tags = softened.slice(0, maxNamed).map(({ tag }) => encodeURI(tag.toWellFormed()))
+  return { ...answer, headers: [...answer.headers, ['X-Purge-Softened', tags.join(' ')]] }
 }
 
 /** The address that the nearest proxy has added to X-Forwarded-For, without a port. */

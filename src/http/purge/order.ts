@@ -1,13 +1,13 @@
 import type { HeaderPair } from '../../pages/page.ts'
 import type { Channel } from '../../cache/channel.ts'
 import type { Channels } from '../../cache/channels.ts'
-import { fieldLines, fieldValue } from '../../cache/fields.ts'
+import { fieldLines, fieldValue, hasField } from '../../cache/fields.ts'
 import { canonicalUrl } from '../../cache/key.ts'
 import type { Canonicaliser } from '../../cache/target.ts'
 
 /** The pages that a purge request names. */
 export type PurgeOrder =
-  | { kind: 'tags'; tags: string[]; soft: boolean }
+  | { kind: 'tags'; tags: string[]; soft: boolean; hard?: true }
   /** Absolute, canonical URLs. */
   | { kind: 'urls'; urls: string[] }
   /** A regular expression that is matched anywhere in path and query, on every channel. */
@@ -41,6 +41,9 @@ export function toPurgeOrder(request: PurgeRequest, site: PurgeSite, softly: boo
   const soft = fieldLines(request.headers, 'xkey-softpurge')
   // Next to `xkey`, `xkey-softpurge` is a flag; alone it carries the tags, as in FOSHttpCache's VCL.
   const lines = hard.length > 0 ? hard : soft
+  // `xkey-hardpurge: 1` asks for a removal, whatever the configuration says.
+  if (hard.length > 0 && hasField(request.headers, 'xkey-hardpurge'))
+    return { kind: 'tags', tags: splitTags(hard), soft: false, hard: true }
   if (lines.length > 0) return { kind: 'tags', tags: splitTags(lines), soft: softly || soft.length > 0 }
   if (request.method === 'PURGEKEYS') return { kind: 'tags', tags: [], soft: softly }
   return { kind: 'urls', urls: urlsOf(request, site) }

@@ -4,6 +4,10 @@ import { invalidationIdOf, purgeIdOf } from './log-id.ts'
 
 type PurgeKind = 'url' | 'tag' | 'entity' | 'type' | 'all'
 
+/** How a purge treated its pages, by its value in the column `soft`. `softened`: soft because of the purge budget. */
+export const purgeModes = ['hard', 'soft', 'softened'] as const
+export type PurgeMode = (typeof purgeModes)[number]
+
 /** A purge as the API returns it. Durations in milliseconds. */
 export interface PurgeItem {
   id: string
@@ -20,6 +24,7 @@ export interface PurgeItem {
   entityNumber: string | null
   invalidationId: string
   source: string
+  mode: PurgeMode
   pagesRemoved: number
   responseTime: number | null
   proxies: PurgeItemProxy[]
@@ -48,6 +53,7 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
       'p.source',
       'p.kind',
       'p.value',
+      'p.soft',
       'p.pages_removed',
       'p.response_time',
     ])
@@ -72,6 +78,7 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
         entityNumber: row.number,
         invalidationId: invalidationIdOf({ created_at: row.created_at, id: row.invalidation_id }),
         source: row.source,
+        mode: purgeModes[row.soft]!,
         pagesRemoved: row.pages_removed,
         responseTime: toMilliseconds(row.response_time),
         proxies: deliveries.get(row.id) ?? [],

@@ -1,4 +1,6 @@
 import type { Records } from '../../records/open.ts'
+import type { RecordsDatabase } from '../../records/schema.ts'
+import { purgeModes } from './purge-items.ts'
 
 /** Rows of one query. */
 const batch = 1000
@@ -9,11 +11,20 @@ export interface PurgedPage {
   purgedAt: number
 }
 
+/** Which purges count: all, those that the purge budget made soft, or those of these tags. */
+export type PurgesRead = 'all' | 'softened' | { tags: readonly string[] }
+
 /**
- * Reads, in batches, the URLs whose page a purge removed from the cache after `since` (milliseconds since the epoch). URLs that were
- * purged by name while no page of theirs was cached are left out.
+ * Reads, in batches, the URLs whose page a purge removed from the cache, or marked as stale, after `since` (milliseconds since the
+ * epoch). URLs that were purged by name while no page of theirs was cached are left out.
  */
-export async function* readPurgedPages({ db }: Records, since: number): AsyncGenerator<PurgedPage[]> {
+export async function* readPurgedPages(
+  { db }: Records,
+  since: number,
+  which: PurgesRead = 'all',
+): AsyncGenerator<PurgedPage[]> {
+  const tags = typeof which === 'string' ? null : await idsOfTags(db, which.tags)
+
   for (let after = -1, more = true; more;) {
     const rows = await db
       .selectFrom('purge_urls')
@@ -27,7 +38,11 @@ export async function* readPurgedPages({ db }: Records, since: number): AsyncGen
             .innerJoin('purges', 'purges.id', 'purge_pages.purge_id')
             .select('purges.id')
             .whereRef('purge_pages.url_id', '=', 'purge_urls.id')
-            .where('purges.pages_removed', '>', 0),
+            .where('purges.pages_removed', '>', 0)
+            .$if(which === 'softened', (purges) =>
+              purges.where('purges.soft', '=', purgeModes.indexOf('softened')).where('purges.created_at', '>', since),
+            )
+            .$if(tags !== null, (purges) => purges.where('purges.tag_id', 'in', tags!)),
         ),
       )
       .orderBy('id')
@@ -37,4 +52,21 @@ export async function* readPurgedPages({ db }: Records, since: number): AsyncGen
     after = rows.at(-1)?.id ?? after
     more = rows.length === batch
   }
+}
+
+async function idsOfTags(db: RecordsDatabase, tags: readonly string[]): Promise<number[]> {
+  const rows = await db.selectFrom('purge_tags').select('id').where('tag', 'in', tags).execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Whether URLs of purges after `since` (milliseconds since the epoch) are still to be recorded. */
+export async function isRecordingUrls({ db }: Records, since: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('invalidations')
+    .select('id')
+    .where('created_at', '>', since)
+    .where('trace', 'is not', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }

@@ -3,9 +3,11 @@ import { prepareRows } from '../../records/statements.ts'
 import type { PurgeDeliveryRow, PurgeRow } from '../../records/purge-rows.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 import { deliverMessage } from '../deliver/message.ts'
+import type { PurgeBudget } from '../intent.ts'
 import type { Entity } from '../entities.ts'
 import { countEntities, countTags, findUrls, addPurgedPages } from './name-rows.ts'
-import type { PurgeKey } from '../purge-key.ts'
+import { isSoftened, type PurgeKey } from '../purge-key.ts'
+import { purgeModes, type PurgeMode } from './purge-items.ts'
 import { addToHour, hourOf } from './rollups.ts'
 
 export interface Recording {
@@ -16,6 +18,8 @@ export interface Recording {
   proxies: readonly string[]
   /** A message dispatched with every group of purges; null for none. */
   followUp: NewMessage | null
+  /** Its message is dispatched instead with purges that it made soft. */
+  budget: PurgeBudget | null
 }
 
 /** A key of an invalidation with the number of pages removed here. */
@@ -75,7 +79,7 @@ async function toRows(
       tag_id: 'tag' in key ? tags.get(key.tag)! : null,
       entity_id: named === null ? null : entities.get(`${named.entity.type} ${named.entity.id}`)!,
       value: valueOf(key),
-      soft: Number(invalidation.soft),
+      soft: purgeModes.indexOf(modeOf(invalidation, key)),
       pages_removed: pagesRemoved,
       response_time: proxies.length === 0 ? localTime : null,
     }
@@ -112,6 +116,10 @@ const addDeliveries = prepareRows<NewDelivery>(
   (rows, db) => db.insertInto('purge_deliveries').values(rows),
 )
 
+function modeOf({ soft }: KeyResult['invalidation'], key: PurgeKey): PurgeMode {
+  return isSoftened(key) ? 'softened' : soft ? 'soft' : 'hard'
+}
+
 function entityIn(key: PurgeKey): { entity: Entity; number: string | null } | null {
   if (key.kind === 'entity') return { entity: key.entity, number: key.number }
   return key.kind === 'tag' && key.entity !== null ? { entity: key.entity, number: null } : null
@@ -135,7 +143,9 @@ async function addPendingDeliveries(
   results: readonly KeyResult[],
   ids: readonly number[],
 ): Promise<void> {
-  const { at, proxies, queue, followUp } = recording
+  const { at, proxies, queue, budget } = recording
+  const isSoftening = results.some(({ key }) => isSoftened(key))
+  const followUp = recording.followUp ?? (isSoftening ? (budget?.followUp ?? null) : null)
   for (const proxy of proxies) {
     const rows = results.map(({ invalidation, key }, index): NewDelivery => ({
       purge_id: ids[index]!,
@@ -144,7 +154,7 @@ async function addPendingDeliveries(
       created_at: at,
       kind: key.kind,
       key: deliveredKey(key),
-      soft: Number(invalidation.soft),
+      soft: Number(modeOf(invalidation, key) !== 'hard'),
     }))
     await addDeliveries.execute(transaction, rows)
   }

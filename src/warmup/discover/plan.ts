@@ -21,6 +21,8 @@ export interface RunDiscovery extends DiscoveryCounts {
   otherTypes: number
   /** Skipped because their type is known only once they are fetched. */
   unknownType: number
+  /** Pages without a requested tag, according to the cache. */
+  otherTags: number
   /** Milliseconds between two requests, by the id of the channel whose robots.txt sets them. */
   crawlDelays: Record<string, number>
 }
@@ -47,6 +49,10 @@ export interface PlanOptions extends Pick<
   types: readonly (PageType | 'unknown')[] | null
   /** The type of a URL according to the cache or a path rule; null if neither knows. */
   typeOf: (url: string) => PageType | null
+  /** Whether the cache has a page of the URL with a requested tag; null: pages with any tags. */
+  hasTag: ((url: string) => boolean) | null
+  /** The hits of each URL: the most popular pages of a channel come first. Null: the order of priorities. */
+  hitsOf: ((urls: readonly string[]) => number[]) | null
   onProgress: (counts: { files: number; urls: number }) => void
 }
 
@@ -63,6 +69,7 @@ export async function planRun(options: PlanOptions): Promise<Plan> {
     errors: [],
     otherTypes: 0,
     unknownType: 0,
+    otherTags: 0,
     crawlDelays: {},
   }
   const emptyChannels: Plan['emptyChannels'] = []
@@ -71,9 +78,10 @@ export async function planRun(options: PlanOptions): Promise<Plan> {
     : await discoverAll(options, discovery, emptyChannels)
   const lists: Plan['lists'] = []
   for (const { channel, urls } of found) {
-    const kept = options.types ? await keepTypes(urls, options.types, options.typeOf, discovery) : urls
-    discovery.total += kept.size
-    lists.push({ channelId: channel.id, origin: channel.origin, urls: kept.seal() })
+    const kept = options.types || options.hasTag ? await keepWanted(urls, options, discovery) : urls
+    const ordered = options.hitsOf === null ? kept : await orderByHits(kept, options.hitsOf)
+    discovery.total += ordered.size
+    lists.push({ channelId: channel.id, origin: channel.origin, urls: ordered.seal() })
   }
   return { discovery, lists, emptyChannels, failure: failureOf(discovery) }
 }
@@ -141,10 +149,10 @@ function reasonOf(classified: readonly PageUrlClass[]): 'malformed' | 'excluded'
   )
 }
 
-async function keepTypes(
+/** The URLs of the requested types and tags, in the same order. */
+async function keepWanted(
   urls: UrlList,
-  types: NonNullable<PlanOptions['types']>,
-  typeOf: PlanOptions['typeOf'],
+  { types, typeOf, hasTag }: Pick<PlanOptions, 'types' | 'typeOf' | 'hasTag'>,
   discovery: RunDiscovery,
 ): Promise<UrlList> {
   const kept = new UrlList()
@@ -152,12 +160,33 @@ async function keepTypes(
   for (const url of urls) {
     // Each look-up reads the page index: yield to other work in between.
     if (++seen % 500 === 0) await nextTurn()
-    const type = typeOf(url)
-    // One priority and depth for all keeps the order.
-    if (types.includes(type ?? 'unknown')) kept.add(url, 1, 0)
-    else discovery[type === null ? 'unknownType' : 'otherTypes']++
+    const type = types === null ? null : typeOf(url)
+    if (types !== null && !types.includes(type ?? 'unknown')) discovery[type === null ? 'unknownType' : 'otherTypes']++
+    else if (hasTag?.(url) === false) discovery.otherTags++
+    else kept.addRanked(url, 0)
   }
   return kept
+}
+
+/** URLs whose hits are looked up together: a few milliseconds. */
+const hitsAtOnce = 500
+
+/** Sorts URLs by hits. Those with equal hits, such as pages that are not cached, keep their order. */
+async function orderByHits(urls: UrlList, hitsOf: NonNullable<PlanOptions['hitsOf']>): Promise<UrlList> {
+  const ordered = new UrlList()
+  const add = (batch: readonly string[]) => {
+    const hits = hitsOf(batch)
+    for (const [index, url] of batch.entries()) ordered.addRanked(url, -hits[index]!)
+  }
+  let batch: string[] = []
+  for (const url of urls) {
+    if (batch.push(url) < hitsAtOnce) continue
+    add(batch)
+    batch = []
+    await nextTurn()
+  }
+  add(batch)
+  return ordered
 }
 
 /** Discovery failed if there were errors and no file could be read. An empty sitemap is not a failure. */

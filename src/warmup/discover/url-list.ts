@@ -21,9 +21,13 @@ export class UrlList {
    * @returns false if the list contains the URL already
    */
   add(url: string, priority: number, depth: number): boolean {
+    return this.addRanked(url, Math.round((1 - priority) * 100) * 10_000 + Math.min(depth, 9999))
+  }
+
+  /** Like `add`; lower ranks come first. */
+  addRanked(url: string, rank: number): boolean {
     if (!this.#known.add(url)) return false
     this.#size++
-    const rank = Math.round((1 - priority) * 100) * 10_000 + Math.min(depth, 9999)
     let bucket = this.#buckets.get(rank)
     if (!bucket) this.#buckets.set(rank, (bucket = new Bucket()))
     bucket.push(url)

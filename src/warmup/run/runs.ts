@@ -192,5 +192,5 @@ export async function readRun(records: Records, id: string): Promise<RunToWork |
 
 /** Fills in the counts that runs of version 0.1.0 did not store separately. */
 function parseDiscovery(stored: string): RunDiscovery {
-  return { malformed: 0, excluded: 0, unknownType: 0, ...JSON.parse(stored) } as RunDiscovery
+  return { malformed: 0, excluded: 0, unknownType: 0, otherTags: 0, ...JSON.parse(stored) } as RunDiscovery
 }

@@ -246,6 +246,15 @@ describe('the order of a purge request', () => {
     ).toEqual({ kind: 'tags', tags: ['a'], soft: true })
     expect(ask({ headers: [['xkey', 'a']] }, true)).toEqual({ kind: 'tags', tags: ['a'], soft: true })
   })
+  it('removes the pages although purge.softPurge is on, or another field asks for a soft purge', () => {
+    const fields: [string, string][] = [
+      ['xkey', 'a'],
+      ['xkey-hardpurge', '1'],
+    ]
+    const hard = { kind: 'tags', tags: ['a'], soft: false, hard: true }
+    expect(ask({ headers: fields }, true)).toEqual(hard)
+    expect(ask({ headers: [...fields, ['xkey-softpurge', '1']] })).toEqual(hard)
+  })
   it('purges a path on the channel of its Host with either scheme', () => {
     expect(ask({ target: '/p?b=1&utm_source=x&a=2', host: 'shop.example' })).toEqual({
       kind: 'urls',

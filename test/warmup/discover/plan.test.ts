@@ -38,6 +38,8 @@ function plan(files: Record<string, string>, options: Partial<PlanOptions> = {})
     urls: null,
     types: null,
     typeOf: () => null,
+    hasTag: null,
+    hitsOf: null,
     onProgress: () => {},
     ...options,
   })
@@ -152,4 +154,33 @@ it('keeps only pages of the requested types, and unknown types only with "unknow
   )
   expect([...unknown.lists[0]!.urls]).toEqual(['http://shop.example/unknown'])
   expect(unknown.discovery).toMatchObject({ total: 1, otherTypes: 1, unknownType: 0 })
+})
+
+it('with hits, the most visited pages of each channel come first; the others keep the order of their priority', async () => {
+  const hits: Record<string, number> = { 'http://shop.example/c': 3, 'http://shop.example/e': 12 }
+  const files = {
+    'http://shop.example/sitemap.xml': `<urlset>${['a', 'b', 'c', 'd', 'e']
+      .map(
+        (name, index) =>
+          `<url><loc>http://shop.example/${name}</loc><priority>${(index / 10).toFixed(1)}</priority></url>`,
+      )
+      .join('')}</urlset>`,
+  }
+  const names = async (options: Partial<PlanOptions>) =>
+    [...(await plan(files, options)).lists[0]!.urls].map((url) => url.at(-1))
+  expect(await names({})).toEqual(['e', 'd', 'c', 'b', 'a'])
+  expect(await names({ hitsOf: (urls) => urls.map((url) => hits[url] ?? 0) })).toEqual(['e', 'c', 'd', 'b', 'a'])
+})
+
+it('given URLs without a requested tag are left out and counted', async () => {
+  const urls = ['http://shop.example/a', 'http://shop.example/b', '/c']
+  const result = await plan(
+    {},
+    { urls, types: ['products'], typeOf: () => 'products', hasTag: (url) => !url.endsWith('b') },
+  )
+  expect(listed(result).map((list) => list.urls)).toEqual([
+    ['http://shop.example/a', 'http://shop.example/c'],
+    ['http://shop.example/de/c'],
+  ])
+  expect(result.discovery).toMatchObject({ total: 3, otherTypes: 0, otherTags: 1 })
 })

@@ -37,7 +37,7 @@ export function purgesPanel(
 ): Panel {
   const asked = new Map(invalidations.map((invalidation) => [invalidation.id, invalidation]))
   const rows = items.map((item): Row => {
-    const { id, createdAt, kind, source, pagesRemoved, proxies, invalidationId } = item
+    const { id, createdAt, kind, source, mode, pagesRemoved, proxies, invalidationId } = item
     const invalidation = asked.get(invalidationId)
     const cause = invalidation ? whoOf(invalidation) : source
     const what = keyOf(item)
@@ -52,7 +52,10 @@ export function purgesPanel(
         span(padEnd(kind, 7), kind === 'all' ? 'bad' : 'plain'),
         span(fill(cutMiddle(what, key), key), kind === 'all' ? 'bad' : 'plain'),
         span(
-          padStart(`${formatCount(pagesRemoved)}${roomy ? ' pages' : ''}`, pages),
+          padStart(
+            `${formatCount(pagesRemoved)}${mode === 'hard' ? (roomy ? ' pages' : '') : roomy ? ' stale' : '~'}`,
+            pages,
+          ),
           pagesRemoved === 0 ? 'dim' : 'plain',
         ),
         span('  '),
@@ -63,7 +66,7 @@ export function purgesPanel(
     return {
       id,
       line,
-      text: `${kind} ${what} ${cause} ${proxies.map(({ name, status }) => `${name} ${status}`).join(' ')}`,
+      text: `${kind} ${mode} ${what} ${cause} ${proxies.map(({ name, status }) => `${name} ${status}`).join(' ')}`,
       status: null,
       ms: null,
       bad,
@@ -75,6 +78,12 @@ export function purgesPanel(
 
 function fill(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - cells(text)))
+}
+
+const modeTexts: Readonly<Record<PurgeItem['mode'], string>> = {
+  hard: 'removed',
+  soft: 'stale',
+  softened: 'stale, because the tag is on more pages than purge.softAbove',
 }
 
 function purgeDetail(item: PurgeItem, who: string, time: number): Row['detail'] {
@@ -89,6 +98,7 @@ function purgeDetail(item: PurgeItem, who: string, time: number): Row['detail'] 
     entityId,
     entityNumber,
     invalidationId,
+    mode,
     pagesRemoved,
     responseTime,
     proxies,
@@ -106,7 +116,7 @@ function purgeDetail(item: PurgeItem, who: string, time: number): Row['detail'] 
         : `${entityType} ${entityId}${entityNumber === null ? '' : `, number ${entityNumber}`}`,
     ],
     ['Because of', `${who}, invalidation ${invalidationId}`],
-    ['Pages', formatCount(pagesRemoved)],
+    ['Pages', `${formatCount(pagesRemoved)} ${modeTexts[mode]}`],
     ['Took', responseTime === null ? null : shortMs(responseTime)],
     ...proxies.map(
       ({ name, status, attempts, responseTime: took, error }) =>

@@ -1,0 +1,3 @@
+/** Which pages of a channel are warmed first: those that its sitemap ranks higher, or those with more hits. */
+export const warmupOrders = ['priority', 'hits'] as const
+export type WarmupOrder = (typeof warmupOrders)[number]
