@@ -22,16 +22,22 @@ Takes less than a minute and cleans up after itself.`
       max: 65_535,
       helpValue: '<port>',
     }),
+    shopware: Flags.option({
+      options: ['6.6', '6.7', '6.8'] as const,
+      summary: 'Version of Shopware that the demo shop imitates.',
+      default: '6.7' as const,
+      helpValue: '<version>',
+    })(),
   }
 
   protected override reportsMismatch = false
 
   async run() {
     const { flags } = await this.parse(Demo)
-    const { keep, port = null } = flags
+    const { keep, port = null, shopware: version } = flags
     const { startDemo } = await import('#src/cli/demo.ts')
     return this.withApp(({ signal }) =>
-      startDemo({ root: this.config.root, port, keep, json: this.jsonEnabled(), signal }),
+      startDemo({ root: this.config.root, port, keep, version, json: this.jsonEnabled(), signal }),
     )
   }
 }

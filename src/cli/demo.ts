@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os'
 import { processVariables } from '../config/environment.ts'
 import { runDemo } from '../demo/run.ts'
+import type { ShopwareVersion } from '../demo/shopware.ts'
 
 /** Runs the demo shop behind a cache in a temporary directory. With `json`, stdout is left to the value. */
 export function startDemo(options: {
@@ -8,6 +9,7 @@ export function startDemo(options: {
   port: number | null
   keep: boolean
   json: boolean
+  version: ShopwareVersion
   signal: AbortSignal
 }) {
   const { json, ...rest } = options

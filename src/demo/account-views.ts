@@ -1,4 +1,4 @@
-import { escapeHtml, formatPrice, type ShopChannel } from './channel.ts'
+import { escapeHtml, type ChannelView, type ShopChannel } from './channel.ts'
 import type { Product } from './catalogue.ts'
 import { labels } from './vocabulary.ts'
 
@@ -25,15 +25,15 @@ export function renderAccount(channel: ShopChannel, name: string, email: string)
 <p><a class="button" href="${channel.prefix}/account/logout">${say.logout}</a></p>`
 }
 
-export function renderBasket(channel: ShopChannel, lines: readonly BasketLine[]): string {
+export function renderBasket(channel: ChannelView, lines: readonly BasketLine[]): string {
   const { language, prefix } = channel
   const say = labels[language]
   if (lines.length === 0) return `<h1>${say.basket}</h1><p class="lead">${say.empty}</p>`
   const rows = lines.map(
     ({ product, quantity }) =>
-      `<tr><td><a href="${prefix}/${product.path[language]}">${escapeHtml(product.name[language])}</a></td><td>${quantity}</td><td>${formatPrice(language, product.price * quantity)}</td></tr>`,
+      `<tr><td><a href="${prefix}/${product.path[language]}">${escapeHtml(product.name[language])}</a></td><td>${quantity}</td><td>${channel.price(product.price * quantity)}</td></tr>`,
   )
   const total = lines.reduce((sum, line) => sum + line.product.price * line.quantity, 0)
   return `<h1>${say.basket}</h1>
-<table>${rows.join('\n')}<tr><th>${say.total}</th><td></td><th>${formatPrice(language, total)}</th></tr></table>`
+<table>${rows.join('\n')}<tr><th>${say.total}</th><td></td><th>${channel.price(total)}</th></tr></table>`
 }

@@ -1,5 +1,6 @@
 import { trimEndingSlashes } from '../lib/url.ts'
 import { idOf } from './random.ts'
+import type { Context } from './shopware.ts'
 import type { Language, Text } from './vocabulary.ts'
 
 /** One storefront of the demo shop. */
@@ -13,6 +14,26 @@ export interface ShopChannel {
   prefix: string
   /** Cache tags of every page of this storefront. */
   tags: readonly string[]
+  languageId: string
+}
+
+/** A storefront as visitors in one context see it. */
+export interface ChannelView extends ShopChannel {
+  context: Context
+  /** Formats a price in cents of the default currency. */
+  price(cents: number): string
+}
+
+/** The currencies of the shop, by symbol, and how many units make a euro. */
+export const currencies = { EUR: { symbol: '€', rate: 1 }, USD: { symbol: '$', rate: 1.1 } } as const
+
+const dealerDiscount = 0.1
+
+export function viewOf(channel: ShopChannel, context: Context): ChannelView {
+  const { symbol, rate } = currencies[context.currency as keyof typeof currencies] ?? currencies.EUR
+  const factor = (context.group === 'dealers' ? 1 - dealerDiscount : 1) * rate
+  const price = (cents: number) => formatPrice(channel.language, Math.round(cents * factor), symbol)
+  return { ...channel, context, price }
 }
 
 export type PublicUrls = Readonly<Record<Language, string>>
@@ -32,6 +53,7 @@ export function createChannels(urls: PublicUrls): ShopChannel[] {
       language,
       url,
       prefix: trimEndingSlashes(new URL(url).pathname),
+      languageId: idOf(`language:${language}`),
       tags: [
         'navigation',
         `translator-${idOf(`snippets:${language}`)}`,
@@ -55,10 +77,10 @@ export function findChannel(channels: readonly ShopChannel[], host: string, path
 }
 
 /** Formats a price in cents. */
-export function formatPrice(language: Language, cents: number): string {
+function formatPrice(language: Language, cents: number, symbol: string): string {
   const whole = Math.floor(cents / 100)
   const rest = String(cents % 100).padStart(2, '0')
-  return language === 'de' ? `${whole},${rest}&nbsp;€` : `€${whole}.${rest}`
+  return language === 'de' ? `${whole},${rest}&nbsp;${symbol}` : `${symbol}${whole}.${rest}`
 }
 
 export function escapeHtml(text: string): string {

@@ -1,13 +1,7 @@
 import type { Catalogue, Category } from './catalogue.ts'
 import { escapeHtml, type ShopChannel } from './channel.ts'
+import type { Context } from './shopware.ts'
 import { labels } from './vocabulary.ts'
-
-/** The details of a visitor that a page shows. */
-export interface Visitor {
-  name: string | null
-  /** Number of items in the basket. */
-  items: number
-}
 
 interface Sheet {
   title: string
@@ -19,7 +13,15 @@ interface Sheet {
   body: string
 }
 
-export type Layout = (sheet: Sheet, visitor: Visitor) => string
+export interface Layout {
+  /** @param asFragments whether header and footer are included by the cache in front */
+  page(sheet: Sheet, context: Context, asFragments: boolean): string
+  header(context: Context): string
+  footer(): string
+}
+
+/** Paths of the fragments, below the channel's prefix. */
+export const fragmentPaths = { header: '/_esi/global/header', footer: '/_esi/global/footer' } as const
 
 const style = `
 :root{--ink:#22302c;--soft:#6b7a74;--line:#e3e1da;--paper:#fbfaf7;--accent:#1f6f5c;--warm:#c9562b;color-scheme:light}
@@ -71,7 +73,7 @@ footer{margin-top:64px;padding:32px 0;background:#fff;border-top:1px solid var(-
 footer ul{display:flex;flex-wrap:wrap;gap:8px 24px;margin:0;padding:0;list-style:none}`
 
 /**
- * Makes the layout of a storefront's pages. Parts that all pages share are rendered once. The header links to the other storefronts.
+ * Makes the layout of a storefront's pages. The header links to the other storefronts.
  *
  * @param fronted whether a cache is in front of the shop, which serves the script of the popup stages
  */
@@ -88,14 +90,14 @@ export function createLayout(
     .filter((other) => other !== channel)
     .map((other) => `<a href="${other.prefix}/" hreflang="${other.language}">${say.other}</a>`)
     .join('')
-  const menu = catalogue.categories
-    .filter((category) => category.parent === null)
-    .map((category) => renderMenuEntry(category, channel))
-    .join('')
   const foot = catalogue.contentPages
     .map((page) => `<li><a href="${prefix}/${page.path[language]}">${escapeHtml(page.title[language])}</a></li>`)
     .join('')
-  return (sheet, visitor) => `<!DOCTYPE html>
+  const header = (context: Context) =>
+    `${renderHeader(channel, others, context)}\n<nav class="main"><ul>${renderMenu(catalogue, channel)}</ul></nav>`
+  const footer = () => `<footer><div class="wrap"><ul>${foot}</ul><p>${name}. ${say.tax}.</p></div></footer>`
+  const include = (path: string) => `<esi:include src="${prefix}${path}" />`
+  const page: Layout['page'] = (sheet, context, asFragments) => `<!DOCTYPE html>
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
@@ -108,28 +110,29 @@ ${sheet.canonical === null ? '<meta name="robots" content="noindex">' : `<link r
 </style>
 </head>
 <body>
-${renderHeader(channel, others, visitor)}
-<nav class="main"><ul>${menu}</ul></nav>
+${asFragments ? include(fragmentPaths.header) : header(context)}
 <main class="wrap">
 ${sheet.body}
 </main>
-<footer><div class="wrap"><ul>${foot}</ul><p>${name}. ${say.tax}.</p></div></footer>
+${asFragments ? include(fragmentPaths.footer) : footer()}
 <script>${basketScript(prefix)}</script>
 ${sheet.pageType === null || !fronted ? '' : `<script src="${prefix}/vendor-stage/client.js" data-page-type="${sheet.pageType}" defer></script>`}
 </body>
 </html>
 `
+  return { page, header, footer }
 }
 
-function renderHeader(channel: ShopChannel, others: string, visitor: Visitor): string {
+/** The same for all visitors in a context: the script shows the number of items. */
+function renderHeader(channel: ShopChannel, others: string, { group }: Context): string {
   const { language, prefix } = channel
   const say = labels[language]
   return `<header class="wrap top">
 <a class="brand" href="${prefix}/">${escapeHtml(channel.name)}</a>
-${visitor.name === null ? '' : `<span class="who">${say.hello} ${escapeHtml(visitor.name)}</span>`}
+${group === 'dealers' ? `<span class="who">${say.dealers}</span>` : ''}
 ${others}
 <a href="${prefix}/account">${say.account}</a>
-<a href="${prefix}/checkout/cart">${say.basket} <span class="badge" id="basket-info">${visitor.items > 0 ? visitor.items : ''}</span></a>
+<a href="${prefix}/checkout/cart">${say.basket} <span class="badge" id="basket-info"></span></a>
 </header>`
 }
 
@@ -138,9 +141,14 @@ function basketScript(prefix: string): string {
   return `fetch(${JSON.stringify(`${prefix}/widgets/checkout/info`)}).then(r=>r.status===200?r.text():"").then(t=>{document.querySelector("#basket-info").textContent=t.replace(/[^0-9]/g,"")})`
 }
 
+function renderMenu(catalogue: Catalogue, channel: ShopChannel): string {
+  const tops = catalogue.categories.filter((category) => category.parent === null)
+  return tops.map((category) => renderMenuEntry(category, channel)).join('')
+}
+
 function renderMenuEntry(category: Category, { language, prefix }: ShopChannel): string {
   const leaves = category.children
     .map((leaf) => `<li><a href="${prefix}/${leaf.path[language]}">${escapeHtml(leaf.name[language])}</a></li>`)
     .join('\n')
-  return `\n<li><a href="${prefix}/${category.path[language]}">${escapeHtml(category.name[language])}</a>\n<ul>${leaves}</ul></li>`
+  return `\n<li data-category="${category.id}"><a href="${prefix}/${category.path[language]}">${escapeHtml(category.name[language])}</a>\n<ul>${leaves}</ul></li>`
 }

@@ -1,5 +1,5 @@
 import type { Catalogue, Category, ContentPage, Product } from './catalogue.ts'
-import { escapeHtml, formatPrice, type ShopChannel } from './channel.ts'
+import { escapeHtml, type ChannelView, type ShopChannel } from './channel.ts'
 import { finishes, labels, type Finish } from './vocabulary.ts'
 
 /** Products per page of a listing. */
@@ -9,7 +9,7 @@ export function listingPages(category: Category): number {
   return Math.ceil(category.products.length / pageSize)
 }
 
-export function renderHome(page: ContentPage, catalogue: Catalogue, channel: ShopChannel): string {
+export function renderHome(page: ContentPage, catalogue: Catalogue, channel: ChannelView): string {
   const { language } = channel
   const tops = catalogue.categories.filter((category) => category.parent === null)
   const sections = tops.map(
@@ -35,7 +35,7 @@ export function renderContent(page: ContentPage, channel: ShopChannel): string {
 }
 
 /** Renders the page of a category (`number` 1) or a further page of its listing. */
-export function renderListing(category: Category, number: number, channel: ShopChannel): string {
+export function renderListing(category: Category, number: number, channel: ChannelView): string {
   const { language } = channel
   const say = labels[language]
   const shown = category.products.slice((number - 1) * pageSize, number * pageSize)
@@ -59,7 +59,7 @@ ${renderGrid(category.products.filter((product) => !shown.includes(product)).sli
 ${category.advice.map((text) => `<p class="lead">${text[language]}</p>`).join('\n')}`
 }
 
-export function renderProduct(product: Product, channel: ShopChannel): string {
+export function renderProduct(product: Product, channel: ChannelView): string {
   const { language } = channel
   const say = labels[language]
   const rows = [
@@ -98,7 +98,7 @@ ${renderGrid(related, channel)}`
 }
 
 /** Renders the part of a product page that is replaced when the visitor chooses a finish. */
-export function renderBuybox(product: Product, chosen: Finish | null, channel: ShopChannel): string {
+export function renderBuybox(product: Product, chosen: Finish | null, channel: ChannelView): string {
   const { language, prefix } = channel
   const say = labels[language]
   const choices = product.finishes.map((finish) => {
@@ -108,7 +108,7 @@ export function renderBuybox(product: Product, chosen: Finish | null, channel: S
       : `<a href="${prefix}${buyboxPath(product, finish).replace('&', '&amp;')}">${name}</a>`
   })
   return `<div class="buybox" data-product="${product.id}">
-<p class="price">${formatPrice(language, product.price)}</p>
+<p class="price">${channel.price(product.price)}</p>
 <p>${say.tax}<br>${say.delivery}</p>
 ${choices.length === 0 ? '' : `<p class="pages">${say.finish}: ${choices.join('')}</p>`}
 <form method="post" action="${prefix}/checkout/line-item/add">
@@ -124,7 +124,7 @@ export function buyboxPath(product: Product, finish: Finish): string {
   return `/widgets/buybox/${product.id}?elementId=buybox&option=${finish}`
 }
 
-function renderGrid(products: readonly Product[], channel: ShopChannel): string {
+function renderGrid(products: readonly Product[], channel: ChannelView): string {
   const { language, prefix } = channel
   const say = labels[language]
   const cards = products.map(
@@ -134,7 +134,7 @@ function renderGrid(products: readonly Product[], channel: ShopChannel): string 
 <img src="/media/${product.image}.png" srcset="/media/${product.image}.png 240w" sizes="(min-width: 760px) 25vw, 50vw" alt="${escapeHtml(product.name[language])}" width="240" height="240" loading="lazy" decoding="async">
 <h3>${escapeHtml(product.name[language])}</h3>
 <p>${product.material[language]}. ${product.description[language][0]}</p>
-<span class="price">${product.finishes.length > 0 ? `${say.from} ` : ''}${formatPrice(language, product.price)}</span>
+<span class="price">${product.finishes.length > 0 ? `${say.from} ` : ''}${channel.price(product.price)}</span>
 </a></li>`,
   )
   return `<ul class="grid">${cards.join('\n')}</ul>`

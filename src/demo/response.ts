@@ -2,6 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import type { RequestKind } from './latency.ts'
 
+/** A request to the shop. */
+export interface ShopRequest {
+  method: string
+  /** Path and query. */
+  target: string
+  /** A header field, by its lower-case name. */
+  field(name: string): string | undefined
+  body: string
+}
+
 /** A response of the shop before HTTP's own rules (HEAD, 304, content coding) are applied. */
 export interface ShopResponse {
   status: number

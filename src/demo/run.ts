@@ -1,9 +1,12 @@
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { PagecacheError } from '../errors.ts'
 import { Browser, type PageVisit } from './browser.ts'
+import { showChanges } from './changes.ts'
 import { showStages } from './popup-stages.ts'
+import type { ShopwareVersion } from './shopware.ts'
 import { Workspace } from './workspace.ts'
 
 export interface DemoOptions {
@@ -18,6 +21,8 @@ export interface DemoOptions {
   /** Leave shop and cache running until `signal` is aborted. */
   keep: boolean
   latency: 'on' | 'off'
+  /** The version of Shopware that the shop imitates. */
+  version: ShopwareVersion
   /** File descriptor for the output of the commands. */
   output: 1 | 2
   write: (text: string) => void
@@ -50,6 +55,8 @@ interface Setup extends DemoOptions {
   shop: ShopReady
   /** The cache's address, which is the shop's public URL. */
   url: string
+  /** Bearer token of the shop's admin API. */
+  token: string
 }
 
 /**
@@ -87,6 +94,7 @@ async function walkThrough(setup: Setup, browser: Browser): Promise<DemoResult> 
   await show(setup, ['cache:stats'])
   await show(setup, ['cache:inspect', setup.url + path])
   await showVisitors(setup)
+  await showChanges({ ...setup, page: path, show: (argv) => show(setup, argv) })
   await showStages({
     ...setup,
     page: path,
@@ -107,21 +115,28 @@ async function walkThrough(setup: Setup, browser: Browser): Promise<DemoResult> 
 
 /** Starts the shop and a cache in front of it. */
 async function setUp(options: DemoOptions, workspace: Workspace, directory: string): Promise<Setup> {
-  const { root, signal, write } = options
+  const { root, signal, version, write } = options
+  const token = randomBytes(16).toString('hex')
   const url = `http://127.0.0.1:${await findFreePort(options.port ?? 0)}`
   const speed = options.latency === 'off' ? ['--no-latency'] : []
   const program = join(root, 'dist/demo/shop-main.js')
-  const printed = await workspace.start([program, '--url', url, ...speed], signal, (text) => text.includes('\n'))
+  const printed = await workspace.start(
+    [program, '--url', url, '--shopware', version, '--purge', url, '--admin-token', token, ...speed],
+    signal,
+    (text) => text.includes('\n'),
+  )
   const shop = JSON.parse(printed.slice(0, printed.indexOf('\n'))) as ShopReady
   const pages = shop.channels.reduce((sum, channel) => sum + channel.pages, 0)
   const names = shop.channels.map((channel) => `${channel.name} (${channel.url}/)`).join(' and ')
-  write(`A demo shop with ${pages} pages runs at ${shop.url}.\nThe public URLs of its two storefronts are\n${names}.\n`)
+  write(
+    `A demo shop with ${pages} pages runs at ${shop.url}.\nIt answers a cache like Shopware ${version}. The public URLs of its two storefronts are\n${names}.\n`,
+  )
 
   await writeFile(join(directory, 'pagecache.yaml'), renderConfig(url, shop))
   write('\n$ pagecache serve\n')
   await workspace.start([join(root, 'bin/run.js'), 'serve'], signal, () => isReady(url))
   write(`The cache in front of it runs at ${url}.\n`)
-  return { ...options, workspace, directory, shop, url }
+  return { ...options, workspace, directory, shop, url, token }
 }
 
 /** The pagecache.yaml of the demo; JSON is valid YAML. */
@@ -176,7 +191,7 @@ async function showVisitors(setup: Setup): Promise<void> {
     write('\nPrivate pages are never cached (Cache-Status of each response):\n')
     const before = await anonymous.get(`${url}/`)
     say('Home page, anonymous', before)
-    await ada.post(`${url}/account/login`, { username: 'ada@example.com', password: 'demo' })
+    await ada.post(`${url}/account/login`, { username: 'ada@dealers.example', password: 'demo' })
     const own = await ada.get(`${url}/`)
     say('Home page, Ada logged in', own)
     const product = await ada.get(url + (await findProduct(setup, ada)))
@@ -184,16 +199,20 @@ async function showVisitors(setup: Setup): Promise<void> {
     await ada.post(`${url}/checkout/line-item/add`, { productId })
     const basket = await ada.get(`${url}/checkout/cart`)
     say('Basket, Ada', basket)
+    const account = await ada.get(`${url}/account`)
+    say('Account, Ada', account)
     const after = await anonymous.get(`${url}/`)
     say('Home page, anonymous again', after)
     assertHit(before, true, 'the home page for an anonymous visitor')
     assertHit(own, false, 'the home page for a logged-in visitor')
+    assertHit(account, false, 'an account')
     assertHit(basket, false, 'a basket')
     assertHit(after, true, 'the home page for an anonymous visitor')
-    if (!own.text.includes('Hello Ada') || before.text !== after.text || after.text.includes('Ada')) {
+    const isOwn = account.text.includes('Hello Ada') && own.text.includes('Prices for dealers')
+    if (!isOwn || before.text !== after.text || after.text.includes('dealers')) {
       throw new PagecacheError('CHECK_FAILED', 'A visitor got a private page of another visitor.')
     }
-    write('Only Ada read "Hello Ada".\n')
+    write('Only Ada read "Hello Ada", and only she saw the prices for dealers.\n')
   } finally {
     ada.close()
     anonymous.close()
@@ -215,7 +234,10 @@ async function keepOpen(setup: Setup): Promise<void> {
   setup.write(`
 Shop and cache keep running until Ctrl-C. Things to try:
   open ${url}/ or ${url}/de/ in a browser
-  log in with any e-mail address and the password "demo"
+  log in with any e-mail address and the password "demo"; addresses @dealers.example get other prices
+  change a price in the shop, which purges it; the product's ID is in its tags (cache:inspect):
+    curl -X PATCH ${setup.shop.url}/api/product/ID -d '{"price":4200}' \\
+      -H 'Authorization: Bearer ${setup.token}' -H 'sw-force-cache-invalidate: 1'
   run any command against the cache from another terminal:
     ${program} cache:list --type listings --project-dir ${directory}
     ${program} vendor:cache:clear --type products --project-dir ${directory}
@@ -238,7 +260,7 @@ function nextSteps(program: string): string {
     ['client:create operator', "make a client to log in with on the daemon's page, /admin"],
     ['--help', 'list every command'],
   ].map(([command = '', purpose]) => `  ${program} ${command.padEnd(26)}${purpose}\n`)
-  return `\nThat was the demo: shop, cache, warmup, statistics, popup stages, clear. Next steps:\n${steps.join('')}README.md explains all of them.\n`
+  return `\nThat was the demo: shop, cache, warmup, statistics, purges, popup stages, clear. Next steps:\n${steps.join('')}README.md explains all of them.\n`
 }
 
 async function isReady(url: string): Promise<boolean> {

@@ -1,12 +1,13 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Product } from './catalogue.ts'
-import type { Visitor } from './layout.ts'
+import { defaultCurrency, readCookies, sessionCookie, type Context } from './shopware.ts'
 
 export interface Session {
   id: string
   email: string | null
   basket: Map<Product, number>
+  currency: string
   seenAt: number
 }
 
@@ -23,14 +24,11 @@ const maxIdle = 30 * 60_000
 /** Sessions kept in memory; beyond that the least recently used one is evicted. */
 const maxSessions = 10_000
 
-/** Shopware's name of the session cookie. */
-const sessionCookie = 'session-'
-
 export function createSessions(clock: () => number): Sessions {
   const sessions = new LRUCache<string, Session>({ max: maxSessions })
 
   function find(cookies: string | undefined): Session | null {
-    const session = sessions.get(readCookie(cookies, sessionCookie) ?? '')
+    const session = sessions.get(readCookies(cookies).get(sessionCookie) ?? '')
     if (session === undefined) return null
     if (clock() - session.seenAt > maxIdle) {
       sessions.delete(session.id)
@@ -46,6 +44,7 @@ export function createSessions(clock: () => number): Sessions {
       id: createSessionId(),
       email: before?.email ?? null,
       basket: before?.basket ?? new Map(),
+      currency: before?.currency ?? defaultCurrency,
       seenAt: clock(),
     }
     sessions.set(session.id, session)
@@ -55,57 +54,25 @@ export function createSessions(clock: () => number): Sessions {
   return { find, renew, end: (session) => void sessions.delete(session.id) }
 }
 
-export function hasSessionCookie(cookies: string | undefined): boolean {
-  return readCookie(cookies, sessionCookie) !== null
+export function createSessionId(): string {
+  return randomBytes(16).toString('hex')
 }
 
-/** The session cookie of a visitor's first page. No session is stored for it yet. */
-export function firstCookie(): string {
-  return toCookie(sessionCookie, createSessionId())
-}
+/** Customers whose e-mail address is in such a domain get dealers' prices. */
+const dealers = /@dealers\b/
 
-/**
- * The cookies that tell a cache in front of the shop the state of a visitor. As in Shopware, the hash is the same for all visitors in
- * the same state: it is neither secret nor personal.
- */
-export function stateCookies(session: Session): string[] {
-  const states = statesOf(session)
-  const hash = createHash('sha256').update(states.join()).digest('hex').slice(0, 32)
-  return [toCookie(sessionCookie, session.id), toCookie('sw-states', states.join(',')), toCookie('sw-cache-hash', hash)]
-}
-
-/** Deletes all session and state cookies. */
-export function endCookies(): string[] {
-  return [sessionCookie, 'sw-states', 'sw-cache-hash'].map((name) => `${toCookie(name, '')}; max-age=0`)
-}
-
-export function toVisitor(session: Session | null): Visitor {
-  const name = session?.email?.split('@')[0] ?? null
+/** What pages depend on. It never has anything that identifies a customer. */
+export function contextOf(session: Session | null): Context {
+  const email = session?.email ?? null
   return {
-    name: name === null ? null : name.slice(0, 1).toUpperCase() + name.slice(1),
+    group: email === null ? null : dealers.test(email) ? 'dealers' : 'customers',
+    currency: session?.currency ?? defaultCurrency,
     items: session === null ? 0 : [...session.basket.values()].reduce((sum, quantity) => sum + quantity, 0),
   }
 }
 
-export function statesOf(session: Session | null): string[] {
-  const states = []
-  if (session !== null && session.email !== null) states.push('logged-in')
-  if (session !== null && session.basket.size > 0) states.push('cart-filled')
-  return states
-}
-
-function createSessionId(): string {
-  return randomBytes(16).toString('hex')
-}
-
-function toCookie(name: string, value: string): string {
-  return `${name}=${encodeURIComponent(value)}; path=/; httponly; samesite=lax`
-}
-
-function readCookie(header: string | undefined, name: string): string | null {
-  for (const pair of (header ?? '').split(';')) {
-    const [key, value] = pair.trim().split('=', 2)
-    if (key === name && value !== undefined) return value
-  }
-  return null
+/** The first name of a customer, as the account page shows it. */
+export function nameOf(email: string): string {
+  const name = email.split('@')[0]!
+  return name.slice(0, 1).toUpperCase() + name.slice(1)
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { PageType } from '../pages/page.ts'
 import type { Catalogue, Category, ContentPage, Product } from './catalogue.ts'
-import type { ShopChannel } from './channel.ts'
-import type { Layout, Visitor } from './layout.ts'
+import { viewOf, type ShopChannel } from './channel.ts'
+import { fragmentPaths, type Layout } from './layout.ts'
 import {
   buyboxPath,
   listingPages,
@@ -12,6 +12,7 @@ import {
   renderListing,
   renderProduct,
 } from './page-views.ts'
+import type { Context } from './shopware.ts'
 
 /** A cacheable page of the shop. */
 export interface SitePage {
@@ -25,7 +26,9 @@ export interface SitePage {
   updatedAt: Date
   /** Whether it is sent with validators (ETag, Last-Modified). */
   validated: boolean
-  render(visitor: Visitor): string
+  /** Whether it is a page with header and footer; false for a part of one. */
+  isWhole: boolean
+  render(context: Context, asFragments: boolean): string
 }
 
 export interface Site {
@@ -33,6 +36,8 @@ export interface Site {
   layout: Layout
   /** By `path`. */
   pages: ReadonlyMap<string, SitePage>
+  /** Header and footer, by `path`. */
+  fragments: ReadonlyMap<string, SitePage>
 }
 
 const shared = 'public, s-maxage=7200'
@@ -47,7 +52,8 @@ export function createSite(channel: ShopChannel, layout: Layout, catalogue: Cata
     ...catalogue.products.map((product) => describeProduct(product, channel, layout)),
     ...catalogue.products.flatMap((product) => describeBuyboxes(product, channel)),
   ]
-  return { channel, layout, pages: new Map(pages.map((page) => [page.path, page])) }
+  const byPath = (list: readonly SitePage[]) => new Map(list.map((page) => [page.path, page]))
+  return { channel, layout, pages: byPath(pages), fragments: byPath(describeFragments(channel, layout)) }
 }
 
 /** Finds the page of a path below the prefix and its query. Unknown parameters are ignored. */
@@ -70,11 +76,13 @@ export function toEntityTag(html: string): string {
 
 function describeHome(channel: ShopChannel, layout: Layout, catalogue: Catalogue): SitePage {
   const { home } = catalogue
-  const body = renderHome(home, catalogue, channel)
   return {
     ...describeContent(home, channel, layout),
     priority: 1,
-    render: (visitor) => layout(toSheet(channel, 'cms', home.title[channel.language], '/', body), visitor),
+    render: (context, asFragments) => {
+      const body = renderHome(home, catalogue, viewOf(channel, context))
+      return layout.page(toSheet(channel, 'cms', home.title[channel.language], '/', body), context, asFragments)
+    },
   }
 }
 
@@ -89,12 +97,13 @@ function describeContent(page: ContentPage, channel: ShopChannel, layout: Layout
     priority: 0.4,
     updatedAt: page.updatedAt,
     validated: true,
-    render: (visitor) => layout(toSheet(channel, 'cms', title, path, renderContent(page, channel)), visitor),
+    isWhole: true,
+    render: (context, asFragments) =>
+      layout.page(toSheet(channel, 'cms', title, path, renderContent(page, channel)), context, asFragments),
   }
 }
 
 function describeListings(category: Category, channel: ShopChannel, layout: Layout): SitePage[] {
-  const title = category.name[channel.language]
   const updatedAt = new Date(Math.max(...category.products.map((product) => product.updatedAt.getTime())))
   return Array.from({ length: listingPages(category) }, (_, index) => {
     const number = index + 1
@@ -109,8 +118,12 @@ function describeListings(category: Category, channel: ShopChannel, layout: Layo
       priority: number === 1 ? (category.parent === null ? 0.9 : 0.8) : 0.3,
       updatedAt,
       validated: false,
-      render: (visitor) =>
-        layout(toSheet(channel, 'categories', title, path, renderListing(category, number, channel)), visitor),
+      isWhole: true,
+      render: (context, asFragments) => {
+        const body = renderListing(category, number, viewOf(channel, context))
+        const sheet = toSheet(channel, 'categories', category.name[channel.language], path, body)
+        return layout.page(sheet, context, asFragments)
+      },
     }
   })
 }
@@ -124,9 +137,15 @@ function describeProduct(product: Product, channel: ShopChannel, layout: Layout)
     tags: [`product-${product.id}`, ...channel.tags],
     cacheControl: sharedWithStale,
     priority: 0.7,
-    updatedAt: product.updatedAt,
+    get updatedAt() {
+      return product.updatedAt
+    },
     validated: true,
-    render: (visitor) => layout(toSheet(channel, 'products', title, path, renderProduct(product, channel)), visitor),
+    isWhole: true,
+    render: (context, asFragments) => {
+      const body = renderProduct(product, viewOf(channel, context))
+      return layout.page(toSheet(channel, 'products', title, path, body), context, asFragments)
+    },
   }
 }
 
@@ -137,10 +156,29 @@ function describeBuyboxes(product: Product, channel: ShopChannel): SitePage[] {
     tags: [`product-${product.id}`, ...channel.tags.filter((tag) => tag !== 'navigation')],
     cacheControl: 'public, s-maxage=600',
     priority: 0.2,
-    updatedAt: product.updatedAt,
+    get updatedAt() {
+      return product.updatedAt
+    },
     validated: false,
-    render: () => renderBuybox(product, finish, channel),
+    isWhole: false,
+    render: (context) => renderBuybox(product, finish, viewOf(channel, context)),
   }))
+}
+
+/** Header and footer, which all pages share from Shopware 6.7 on. */
+function describeFragments(channel: ShopChannel, layout: Layout): SitePage[] {
+  const common = {
+    type: 'cms',
+    cacheControl: shared,
+    priority: 0,
+    updatedAt: new Date(0),
+    validated: false,
+    isWhole: false,
+  } as const
+  return [
+    { ...common, path: fragmentPaths.header, tags: channel.tags, render: (context) => layout.header(context) },
+    { ...common, path: fragmentPaths.footer, tags: channel.tags, render: () => layout.footer() },
+  ]
 }
 
 function toSheet(channel: ShopChannel, pageType: PageType, title: string, path: string, body: string) {

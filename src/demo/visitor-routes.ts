@@ -1,7 +1,8 @@
 import { privatePage, redirect, errorPage, type ShopResponse } from './response.ts'
 import { renderAccount, renderBasket, renderLogin } from './account-views.ts'
 import type { Catalogue } from './catalogue.ts'
-import { endCookies, stateCookies, toVisitor, type Session, type Sessions } from './session.ts'
+import { currencies, viewOf } from './channel.ts'
+import { contextOf, nameOf, type Session, type Sessions } from './session.ts'
 import type { Site } from './site.ts'
 
 /** A request for a private page of one visitor: account or basket. */
@@ -11,7 +12,10 @@ export interface VisitorRequest {
   path: string
   form: URLSearchParams
   site: Site
+  /** A route that begins or ends a session replaces it. */
   session: Session | null
+  /** Set by the route that chooses a currency. */
+  chosenCurrency?: string
 }
 
 type Route = (request: VisitorRequest, sessions: Sessions, catalogue: Catalogue) => ShopResponse
@@ -21,7 +25,9 @@ const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
   '/account/login': { GET: showLogin, POST: login },
   '/account/logout': { GET: logout },
   '/checkout/cart': { GET: showBasket },
+  '/checkout/offcanvas': { GET: showBasket },
   '/checkout/line-item/add': { POST: addToBasket },
+  '/checkout/configure': { POST: chooseCurrency },
   '/widgets/checkout/info': { GET: showBasketInfo },
 }
 
@@ -41,7 +47,7 @@ export function handleVisitor(request: VisitorRequest, sessions: Sessions, catal
 function showAccount(request: VisitorRequest): ShopResponse {
   const { session, site } = request
   if (session === null || session.email === null) return redirect(`${site.channel.prefix}/account/login`)
-  const name = toVisitor(session).name ?? session.email
+  const name = nameOf(session.email)
   return privatePage(inLayout(request, name, renderAccount(site.channel, name, session.email)))
 }
 
@@ -55,14 +61,15 @@ function login(request: VisitorRequest, sessions: Sessions): ShopResponse {
     return privatePage(inLayout(request, 'Login', renderLogin(request.site.channel, true)), {}, 422)
   }
   // A new id at every login prevents session fixation.
-  const session = sessions.renew(request.session)
-  session.email = email
-  return redirect(`${request.site.channel.prefix}/account`, stateCookies(session))
+  request.session = sessions.renew(request.session)
+  request.session.email = email
+  return redirect(`${request.site.channel.prefix}/account`)
 }
 
 function logout(request: VisitorRequest, sessions: Sessions): ShopResponse {
   if (request.session !== null) sessions.end(request.session)
-  return redirect(`${request.site.channel.prefix}/`, endCookies())
+  request.session = null
+  return redirect(`${request.site.channel.prefix}/`)
 }
 
 function addToBasket(request: VisitorRequest, sessions: Sessions, catalogue: Catalogue): ShopResponse {
@@ -71,27 +78,35 @@ function addToBasket(request: VisitorRequest, sessions: Sessions, catalogue: Cat
   if (product === undefined || !Number.isInteger(quantity) || quantity < 1 || quantity > 99) {
     return errorPage(400, 'No such product or quantity')
   }
-  const session = request.session ?? sessions.renew(null)
+  const session = (request.session ??= sessions.renew(null))
   session.basket.set(product, Math.min(99, (session.basket.get(product) ?? 0) + quantity))
-  return redirect(`${request.site.channel.prefix}/checkout/cart`, stateCookies(session))
+  return redirect(`${request.site.channel.prefix}/checkout/cart`)
+}
+
+function chooseCurrency(request: VisitorRequest, sessions: Sessions): ShopResponse {
+  const currency = request.form.get('currencyId') ?? ''
+  if (!Object.hasOwn(currencies, currency)) return errorPage(400, 'No such currency')
+  const session = (request.session ??= sessions.renew(null))
+  session.currency = currency
+  request.chosenCurrency = currency
+  return redirect(`${request.site.channel.prefix}/`)
 }
 
 function showBasket(request: VisitorRequest): ShopResponse {
-  const lines = [...(request.session?.basket ?? [])].map(([product, quantity]) => ({ product, quantity }))
-  return privatePage(inLayout(request, 'Basket', renderBasket(request.site.channel, lines)))
+  const { session, site } = request
+  const lines = [...(session?.basket ?? [])].map(([product, quantity]) => ({ product, quantity }))
+  return privatePage(inLayout(request, 'Basket', renderBasket(viewOf(site.channel, contextOf(session)), lines)))
 }
 
 /** The number of items, which a page's script shows next to the basket link; 204 if the basket is empty. */
 function showBasketInfo(request: VisitorRequest): ShopResponse {
-  const { items } = toVisitor(request.session)
+  const { items } = contextOf(request.session)
   if (items === 0) return { ...privatePage(''), status: 204 }
   return privatePage(`<span class="badge">${items}</span>`)
 }
 
 function inLayout(request: VisitorRequest, title: string, body: string): string {
   const { site, session } = request
-  return site.layout(
-    { title, description: site.channel.name, canonical: null, pageType: null, body },
-    toVisitor(session),
-  )
+  const sheet = { title, description: site.channel.name, canonical: null, pageType: null, body }
+  return site.layout.page(sheet, contextOf(session), false)
 }

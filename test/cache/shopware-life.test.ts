@@ -1,90 +1,130 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Browser, shopwareShop, type Version } from './shopware-shop.ts'
-import { shopwareSettings } from './shopware-preset.ts'
-import { isHit, openSite } from './site.ts'
+import { describe, expect, it } from 'vitest'
+import type { ShopwareVersion } from '../../src/demo/shopware.ts'
+import { openStorefront, priceIn, product, statesIn } from './demo-storefront.ts'
+import { isHit } from './site.ts'
 
-async function open(version: Version) {
-  const site = await openSite({ ...shopwareSettings(), invalidateOnUnsafe: 'off' })
-  onTestFinished(() => site.close())
-  site.answers(shopwareShop(version))
-  return { site, browser: (cookies?: Record<string, string>) => new Browser(site, cookies) }
-}
-
-const guests = 'Prices for guests in eur'
 const info = '/widgets/checkout/info'
 
-describe.each<Version>(['6.6', '6.7', '6.8'])('visitors of Shopware %s', (version) => {
+async function open(version: ShopwareVersion, states?: readonly string[]) {
+  const opened = await openStorefront(version, states)
+  const guest = opened.browser()
+  const page = await guest.get(product)
+  const euro = priceIn(page)!
+  const productId = /data-product="(\w+)"/.exec(page.text)![1]!
+  const cents = Number(euro.slice(1).replace('.', ''))
+  const price = (symbol: string, factor: number) => `${symbol}${(Math.round(cents * factor) / 100).toFixed(2)}`
+  return {
+    ...opened,
+    guest,
+    productId,
+    prices: {
+      guests: euro,
+      dealers: price('€', 0.9),
+      dollars: price('$', 1.1),
+      dealersInDollars: price('$', 0.9 * 1.1),
+    },
+  }
+}
+
+describe.each<ShopwareVersion>(['6.6', '6.7', '6.8'])('visitors of Shopware %s', (version) => {
   it('see the prices of their context from guest to basket, login and logout', async () => {
-    const { browser } = await open(version)
-    const [guest, buyer] = [browser(), browser()]
-    for (const visitor of [guest, buyer, guest, buyer]) expect((await visitor.get('/p')).text).toBe(guests)
+    const { browser, guest, productId, prices } = await open(version)
+    const buyer = browser()
+    for (const visitor of [guest, buyer, guest, buyer]) expect(priceIn(await visitor.get(product))).toBe(prices.guests)
     expect((await buyer.get(info)).status).toBe(204)
+    expect(buyer.cookies.has('sw-cache-hash')).toBe(false)
 
-    await buyer.post('/checkout/add')
-    expect((await buyer.get(info)).text).toBe('1 items')
+    await buyer.post('/checkout/line-item/add', { productId })
+    expect((await buyer.get(info)).text).toContain('>1<')
+    const filled = buyer.cookies.get('sw-cache-hash')
+    expect([filled?.length, statesIn(buyer)]).toEqual([32, version === '6.8' ? null : 'cart-filled'])
+    for (let visits = 0; visits < 3; visits += 1)
+      for (const visitor of [buyer, guest]) expect(priceIn(await visitor.get(product))).toBe(prices.guests)
+
+    await buyer.login('ann@dealers.example')
+    expect(buyer.cookies.get('sw-cache-hash')).not.toBe(filled)
     for (let visits = 0; visits < 3; visits += 1) {
-      expect((await buyer.get('/p')).text).toBe(`${guests}, with a basket`)
-      expect((await guest.get('/p')).text).toBe(guests)
+      const page = await buyer.get(product)
+      expect([priceIn(page), page.text.includes('Prices for dealers')]).toEqual([prices.dealers, true])
+      expect(priceIn(await guest.get(product))).toBe(prices.guests)
     }
+    expect((await buyer.get('/account')).text).toContain('Hello Ann')
 
-    await buyer.post('/account/login?as=ann@dealers')
-    for (let visits = 0; visits < 3; visits += 1) {
-      expect((await buyer.get('/p')).text).toBe('Prices for dealers in eur, with a basket')
-      expect((await guest.get('/p')).text).toBe(guests)
-    }
-
-    await buyer.post('/account/logout')
-    expect((await buyer.get('/p')).text).toBe(guests)
+    await buyer.get('/account/logout')
+    expect(['sw-cache-hash', 'sw-states'].filter((name) => buyer.cookies.has(name))).toEqual([])
+    expect(priceIn(await buyer.get(product))).toBe(prices.guests)
     expect((await buyer.get(info)).status).toBe(204)
   })
 
-  it('share the page of their customer group', async () => {
-    const { site, browser } = await open(version)
+  it('share the page of their customer group, unless the shop excludes their state', async () => {
+    const { site, browser, prices } = await open(version, [])
     const [ann, bob] = [browser(), browser()]
-    await ann.post('/account/login?as=ann@dealers')
-    await bob.post('/account/login?as=bob@dealers')
-    await ann.get('/p')
-    expect((await ann.get('/p')).text).toBe('Prices for dealers in eur')
+    await ann.login('ann@dealers.example')
+    await bob.login('bob@dealers.example')
+    await ann.get(product)
+    expect(priceIn(await ann.get(product))).toBe(prices.dealers)
     const requests = site.origin.requests.length
-    const answer = await bob.get('/p')
-    expect(answer.text).toBe('Prices for dealers in eur')
-    expect(isHit(answer)).toBe(true)
+    const answer = await bob.get(product)
+    expect([priceIn(answer), isHit(answer)]).toEqual([prices.dealers, true])
     expect(site.origin.requests).toHaveLength(requests)
+
+    const usual = await open(version)
+    const eve = usual.browser()
+    await eve.login('eve@dealers.example')
+    for (let visits = 0; visits < 3; visits += 1) await eve.get(product)
+    expect(isHit(await eve.get(product))).toBe(version === '6.8')
   })
 
   it('get the prices of their currency', async () => {
-    const { browser } = await open(version)
-    const [guest, traveller] = [browser(), browser()]
-    await traveller.post('/checkout/configure?currency=usd')
+    const { browser, guest, prices } = await open(version)
+    const traveller = browser()
+    await traveller.post('/checkout/configure', { currencyId: 'USD' })
+    expect(traveller.cookies.get('sw-currency') ?? null).toBe(version === '6.8' ? null : 'USD')
     for (let visits = 0; visits < 3; visits += 1) {
-      expect((await traveller.get('/p')).text).toBe('Prices for guests in usd')
-      expect((await guest.get('/p')).text).toBe(guests)
+      expect(priceIn(await traveller.get(product))).toBe(prices.dollars)
+      expect(priceIn(await guest.get(product))).toBe(prices.guests)
     }
-    await traveller.post('/account/login?as=ann@dealers')
+    await traveller.login('ann@dealers.example')
     for (let visits = 0; visits < 3; visits += 1)
-      expect((await traveller.get('/p')).text).toBe('Prices for dealers in usd')
+      expect(priceIn(await traveller.get(product))).toBe(prices.dealersInDollars)
   })
 
   it('never get a page that a forged hash or a missing one has filled', async () => {
-    const { site, browser } = await open(version)
+    const { site, browser, prices } = await open(version, [])
     const ann = browser()
-    await ann.post('/account/login?as=ann@dealers')
+    await ann.login('ann@dealers.example')
     const hash = ann.cookies.get('sw-cache-hash')!
     const session = ann.cookies.get('session-')!
+    await site.store.remove({ kind: 'all' })
     const forgers = [
       browser({ 'sw-cache-hash': hash }),
-      browser({ 'sw-cache-hash': hash, 'sw-currency': 'usd' }),
+      browser({ 'sw-cache-hash': hash, 'sw-currency': 'USD' }),
       browser({ 'session-': session }),
-      browser({ 'session-': session, 'sw-currency': 'usd' }),
-      browser({ 'sw-currency': 'usd' }),
+      browser({ 'session-': session, 'sw-currency': 'USD' }),
+      browser({ 'sw-currency': 'USD' }),
     ]
-    for (const forger of forgers) for (const target of ['/p', '/special', '/p']) await forger.get(target)
-    for (const target of ['/p', '/special', '/media/a']) {
-      for (let visits = 0; visits < 2; visits += 1) {
-        expect((await ann.get(target)).text).toBe(target === '/media/a' ? guests : 'Prices for dealers in eur')
-        expect((await browser().get(target)).text).toBe(guests)
-      }
+    for (const forger of forgers) for (const target of [product, '/', product]) await forger.get(target)
+    for (let visits = 0; visits < 2; visits += 1) {
+      expect(priceIn(await ann.get(product))).toBe(prices.dealers)
+      expect(priceIn(await browser().get(product))).toBe(prices.guests)
     }
     expect(site.faults).toEqual([])
+  })
+})
+
+describe('header and footer', () => {
+  it.each<[ShopwareVersion, number]>([
+    ['6.6', 0],
+    ['6.7', 2],
+    ['6.8', 2],
+  ])('are fragments from 6.7 on, rendered once for all pages of a context: %s', async (version, count) => {
+    const { shop, guest } = await open(version)
+    for (const target of ['/', '/about-us', product]) {
+      const { text } = await guest.get(target)
+      expect(text).toContain('<nav class="main">')
+      expect(text).not.toContain('<esi:')
+    }
+    const fragments = [...shop.rendered].filter(([path]) => path.startsWith('/_esi/'))
+    expect(fragments).toEqual(['/_esi/global/header', '/_esi/global/footer'].slice(0, count).map((path) => [path, 1]))
   })
 })

@@ -24,6 +24,7 @@ async function options(changed: Partial<DemoOptions>): Promise<DemoOptions & { t
     port: null,
     keep: false,
     latency: 'off',
+    version: '6.7',
     output: 2,
     variables: process.env,
     signal,
@@ -54,7 +55,9 @@ it('runs the whole demo and leaves nothing behind', async () => {
   for (const command of ['serve', 'warmup:start --wait', 'cache:stats', 'cache:inspect http', 'vendor:cache:clear']) {
     expect(demo.text()).toContain(`$ pagecache ${command}`)
   }
-  expect(demo.text()).toContain('Only Ada read "Hello Ada".')
+  expect(demo.text()).toContain('Only Ada read "Hello Ada", and only she saw the prices for dealers.')
+  expect(demo.text()).toMatch(/Product, purged +€42\.00/)
+  expect(demo.text()).toContain('Both show the new menu.')
   expect(demo.text()).toContain('Next steps')
   expect(await readdir(demo.temporary)).toEqual([])
 })

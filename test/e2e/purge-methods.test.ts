@@ -1,16 +1,16 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { gatewayRequest } from '../../src/demo/gateway.ts'
 import { speak } from '../http/front/wire.ts'
 import { fill, gone, shop } from './purge-shop.ts'
 
 describe("what Shopware's gateway sends, byte for byte", () => {
-  /** Guzzle on curl: the Host of the proxy, no body, the connection kept. */
-  const guzzle = (line: string, fields = '') =>
-    `${line} HTTP/1.1\r\nHost: varnish:6081\r\nUser-Agent: GuzzleHttp/7\r\n${fields}\r\n`
+  const guzzle = (method: 'PURGE' | 'BAN', target: string, tags?: readonly string[]) =>
+    gatewayRequest(method, target, 'varnish:6081', tags)
 
   it('invalidate: PURGE / with its tags does not take the home page', async () => {
     await fill('/', '/product-0190c0de', '/other')
-    const { answers } = await speak(shop.port, guzzle('PURGE /', 'xkey: product-0190c0de category-route-1\r\n'), {
+    const { answers } = await speak(shop.port, guzzle('PURGE', '/', ['product-0190c0de', 'category-route-1']), {
       answers: 1,
     })
     expect(answers[0]).toMatchObject({ status: 200, body: 'Invalidated 1 objects' })
@@ -20,23 +20,23 @@ describe("what Shopware's gateway sends, byte for byte", () => {
   it('fifty tags, and many more', async () => {
     const names = Array.from({ length: 1500 }, (_, number) => `product-${String(number).padStart(32, '0')}`)
     await fill(`/${names[49]}`, `/${names[1400]}`, '/other')
-    const fifty = await speak(shop.port, guzzle('PURGE /', `xkey: ${names.slice(0, 50).join(' ')}\r\n`), { answers: 1 })
+    const fifty = await speak(shop.port, guzzle('PURGE', '/', names.slice(0, 50)), { answers: 1 })
     expect(fifty.answers[0]!.body).toBe('Invalidated 1 objects')
-    const many = await speak(shop.port, guzzle('PURGE /', `xkey: ${names.join(' ')}\r\n`), { answers: 1 })
+    const many = await speak(shop.port, guzzle('PURGE', '/', names), { answers: 1 })
     expect(many.answers[0]).toMatchObject({ status: 200, body: 'Invalidated 1 objects' })
     expect(await gone('/other')).toEqual([])
   })
 
   it('ban: PURGE of a path with the Host of the proxy is that path on every channel', async () => {
     await fill('/a', '/b')
-    const { answers } = await speak(shop.port, guzzle('PURGE /a'), { answers: 1 })
+    const { answers } = await speak(shop.port, guzzle('PURGE', '/a'), { answers: 1 })
     expect(answers[0]).toMatchObject({ status: 200, body: 'Purged' })
     expect(await gone('/a', '/b')).toEqual(['/a'])
   })
 
   it('banAll: BAN /', async () => {
     await fill('/', '/a')
-    const { answers, closed } = await speak(shop.port, guzzle('BAN /'), { answers: 1 })
+    const { answers, closed } = await speak(shop.port, guzzle('BAN', '/'), { answers: 1 })
     expect(answers[0]!.status).toBe(200)
     expect(closed).toBe(false)
     expect(await gone('/', '/a')).toEqual(['/', '/a'])
@@ -44,7 +44,7 @@ describe("what Shopware's gateway sends, byte for byte", () => {
 
   it('all of it on one connection', async () => {
     await fill('/a', '/b', '/c')
-    const requests = [guzzle('PURGE /', 'xkey: a\r\n'), guzzle('PURGE /b'), guzzle('BAN /')]
+    const requests = [guzzle('PURGE', '/', ['a']), guzzle('PURGE', '/b'), guzzle('BAN', '/')]
     const { answers } = await speak(shop.port, requests.join(''), { answers: 3 })
     expect(answers.map((answer) => [answer.status, answer.body.split(' ')[0]])).toEqual([
       [200, 'Invalidated'],
