@@ -11,7 +11,7 @@ import type { liveTraffic, LiveEvent, LiveRequest } from '../operations/traffic-
 import type { Given } from '../operations/operation.ts'
 import { follow } from '../tui/follow.ts'
 import { toSource } from '../tui/source.ts'
-import type { Session } from './base-command.ts'
+import type { Session } from './session.ts'
 
 export interface TopOptions {
   filter: Given<typeof liveTraffic.input>

@@ -114,8 +114,10 @@ export function sizeOrNull() {
 
 /** A percentage as a share from 0 to 1, or null. */
 export function shareOrNull() {
-  const schema = value('a percentage from 0% to 100% such as 20%, or null', (input) =>
-    input === null ? null : parseShare(input),
+  const schema = value(
+    'a percentage from 0% to 100% such as 20%, or null',
+    (input) => (input === null ? null : parseShare(input)),
+    stringOrNull,
   )
   valueKinds.add(schema, { kind: 'share' })
   return schema
@@ -284,16 +286,10 @@ export function sitemapLocation() {
 
 /** URL of a webhook; it may contain credentials and a query. */
 export function webhookUrl() {
-  return value('an http or https URL', (input) => toHttpUrl(input, { query: true })?.href)
+  return value('an http or https URL', (input) => toHttpUrl(input, { query: true })?.href, httpUrl)
 }
 
 /** A share between 0 and 1, or null. */
-export function shareOrNull() {
-  return value('a number above 0 and below 1, or null', (input) =>
-    input === null || (typeof input === 'number' && input > 0 && input < 1) ? input : undefined,
-  )
-}
-
 function toHttpUrl(input: unknown, allow = { query: false }): URL | undefined {
   if (typeof input !== 'string' || /[\s\\]/.test(input) || !URL.canParse(input)) return undefined
   const url = new URL(input)

@@ -88,10 +88,8 @@ class FilesystemStore implements PageStore {
     this.#remover = new Remover({ shared, room, places, now })
     this.#housekeeper = new Housekeeper({ shared, bodies, room, directory, maxSize, now })
     this.#reads = new BodyReads({ shared, bodies, onWarning, onBuried: () => this.#housekeeper.wake() })
-    this.#writes = new GroupWrites({
-      ...{ shared, bodies, room, maxSize, now, maxVariants: options.maxVariants ?? defaultMaxVariants },
-      housekeeper: this.#housekeeper,
-    })
+    const { maxVariants = defaultMaxVariants } = options
+    this.#writes = new GroupWrites({ shared, bodies, room, maxSize, now, maxVariants, housekeeper: this.#housekeeper })
     this.#recoder = new Recoder({ shared, reads: this.#reads, bodies, room, now })
     if (options.writer === true) this.#queue = this.#startWriter()
     shared.onRemoved(() => this.#housekeeper.wake(afterOthers))
@@ -160,10 +158,8 @@ class FilesystemStore implements PageStore {
   }
 
   hitsOf(urls: readonly string[]): number[] {
-    return this.#shared.read(
-      urls.map(() => 0),
-      (index) => index.reads.hitsOf(urls),
-    )
+    const none = urls.map(() => 0)
+    return this.#shared.read(none, (index) => index.reads.hitsOf(urls))
   }
 
   counters(): Record<PageType, TypeCounters> {
@@ -193,8 +189,7 @@ class FilesystemStore implements PageStore {
   }
 
   async openSpool(): Promise<Spool | null> {
-    const open = this.#room.retry(() => this.#bodies.openNameless())
-    const handle = await this.#track(unlessStorageFails(open))
+    const handle = await this.#track(unlessStorageFails(this.#room.retry(() => this.#bodies.openNameless())))
     return handle && new Spool(handle, (write) => this.#room.retry(write))
   }
 
@@ -297,12 +292,8 @@ class FilesystemStore implements PageStore {
     this.#shared.close()
   }
 
-  async #track<T>(work: Promise<T>): Promise<T> {
+  #track<T>(work: Promise<T>): Promise<T> {
     this.#running.add(work)
-    try {
-      return await work
-    } finally {
-      this.#running.delete(work)
-    }
+    return work.finally(() => this.#running.delete(work))
   }
 }

@@ -129,7 +129,7 @@ it('reports a proxy that does not answer for five minutes, and its return', asyn
 })
 
 it('reports a low hit ratio once, also where it moves around the limit, and not for a few requests', async () => {
-  const app = await project({ hitRatio: 0.5 })
+  const app = await project({ hitRatio: '50%' })
   const traffic = new Traffic()
   const recorder = new TrafficRecorder({
     traffic,
