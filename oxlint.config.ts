@@ -96,8 +96,9 @@ export const homes: Record<string, readonly string[]> = {
   zod: ['src/config', 'src/operations'],
 }
 
-/** Files that may import further rooms: the modules through which a command loads the daemon, the terminal UI or the demo. */
+/** Files that may import further rooms: the modules through which a command loads the daemon, the terminal UI or the demo, and the preview of a stage. */
 const bridges: Record<string, readonly string[]> = {
+  'src/admin/stage-frame.ts': ['stages'],
   'src/cli/demo.ts': ['demo'],
   'src/cli/monitor.ts': ['tui'],
   'src/cli/serve.ts': ['auth', 'daemon'],

@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { openRecords } from '../../src/records/open.ts'
+import { defaultLook, defaultTrigger } from '../../src/stages/look.ts'
 import { openTracker } from '../../src/stages/tracker.ts'
 import { createStage } from '../../src/stages/stages.ts'
 import { uuidv7 } from '../../src/lib/uuid.ts'
@@ -25,6 +26,10 @@ const stage = await createStage(records, channels, {
   salesChannelId: null,
   active: true,
   pageTypes: [],
+  from: null,
+  until: null,
+  look: defaultLook,
+  trigger: defaultTrigger,
   content: { headline: '', html: null, text: null, callToAction: null, dismissLabel: null, closeLabel: 'Close' },
 })
 await records.close()

@@ -11,6 +11,8 @@ const columns: readonly Column<EntryOf<typeof listStages>>[] = [
   { name: 'frequency', value: (stage) => stage.frequency },
   { name: 'per session', value: (stage) => stage.maxPerSession, minor: true },
   { name: 'sales channel', value: (stage) => stage.salesChannelId ?? 'all', kind: 'id', minor: true },
+  { name: 'from', value: (stage) => stage.from, kind: 'time', minor: true },
+  { name: 'until', value: (stage) => stage.until, kind: 'time', minor: true },
 ]
 
 export default class StageList extends BaseCommand {

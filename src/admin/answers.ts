@@ -6,7 +6,7 @@ import type { listFailedMessages, MessengerStatistics } from '../operations/mess
 import type { purgeStatistics, PurgeItemValue, recentInvalidations, recentPurges } from '../operations/purge-log.ts'
 import type { ValueOf } from '../operations/operation.ts'
 import type { listScheduledTasks } from '../operations/scheduled-task.ts'
-import type { listStages, StageStatisticsValue, StageValue } from '../operations/stages.ts'
+import type { listStages, StagePreviewValue, StageStatisticsValue, StageValue } from '../operations/stages.ts'
 import type { listWarmupFailures, listWarmups } from '../operations/warmup.ts'
 import type { readTraffic } from '../operations/traffic.ts'
 import type { watchWarmup } from '../operations/warmup-watch.ts'
@@ -31,3 +31,4 @@ export type ScheduledTasks = ValueOf<typeof listScheduledTasks>
 export type Stage = StageValue
 export type StageList = ValueOf<typeof listStages>
 export type StageStatistics = StageStatisticsValue
+export type StagePreview = StagePreviewValue

@@ -1,29 +1,26 @@
 import { useState } from 'preact/hooks'
 import type { Stage } from './answers.ts'
-import { Act } from './actions.tsx'
-import { Field, Panel } from './parts.tsx'
+import { Form } from './actions.tsx'
 import { useApi } from './api-context.ts'
+import { useChannels, type Channel } from './channels.ts'
+import { ChannelField, Field, Panel } from './parts.tsx'
+import { toBody, toDraft, type Draft } from './stage-draft.ts'
+import { PreviewLinks, StagePreview } from './stage-preview.tsx'
 
 const frequencies = ['always', 'once_per_session', 'once'] as const
 const actions = ['none', 'url', 'close', 'scroll'] as const
+const positions = ['centre', 'corner', 'sheet', 'bar'] as const
+const schemes = ['light', 'dark', 'auto'] as const
+const entrances = ['none', 'fade', 'slide'] as const
 
-/** The settings of a stage as form fields hold them: as text until they are sent. */
-interface Draft {
-  name: string
-  active: boolean
-  statsEnabled: boolean
-  frequency: string
-  maxPerSession: string
-  retentionDays: string
-  salesChannelId: string
-  pageTypes: string
-  headline: string
-  text: string
-  html: string
-  label: string
-  action: string
-  target: string
-  dismissLabel: string
+type Change = (fields: Partial<Draft>) => void
+type TextKey = { [Key in keyof Draft]: Draft[Key] extends string ? Key : never }[keyof Draft]
+type Text = (key: TextKey) => { value: string; set(value: string): void }
+
+interface Fields {
+  draft: Draft
+  change: Change
+  text: Text
 }
 
 /** Creates or changes a stage. */
@@ -38,10 +35,9 @@ export function StageForm({
 }) {
   const api = useApi()
   const [draft, setDraft] = useState(() => toDraft(stage))
-  const text = (key: keyof { [K in keyof Draft as Draft[K] extends string ? K : never]: true }) => ({
-    value: draft[key],
-    set: (value: string) => setDraft({ ...draft, [key]: value }),
-  })
+  const channels = useChannels()
+  const change: Change = (fields) => setDraft({ ...draft, ...fields })
+  const text: Text = (key) => ({ value: draft[key], set: (value) => change({ [key]: value }) })
   const save = async () => {
     const body = toBody(draft)
     const { stage: saved } =
@@ -60,6 +56,26 @@ export function StageForm({
         </button>
       }
     >
+      <div class="stage-form">
+        <Form label="Save" busy="Saving …" submit={save} changes>
+          <Rules {...{ draft, change, text, channels }} />
+          <Content {...{ draft, text }} />
+          <Look {...{ draft, change, text }} />
+        </Form>
+        <div class="stage-side">
+          <StagePreview draft={draft} channels={channels} />
+          {stage === null ? null : <PreviewLinks id={stage.id} />}
+        </div>
+      </div>
+    </Panel>
+  )
+}
+
+/** When and where the stage is shown, and what is recorded. */
+function Rules({ draft, change, text, channels }: Fields & { channels: readonly Channel[] }) {
+  return (
+    <fieldset>
+      <legend>Rules</legend>
       <div class="row">
         <Field label="Name" {...text('name')} width="wide" />
         <Field label="Frequency" {...text('frequency')} list={frequencies} />
@@ -67,15 +83,32 @@ export function StageForm({
         <Field label="Retention in days (0: unlimited)" type="number" {...text('retentionDays')} />
       </div>
       <div class="row">
-        <Tick label="Active" value={draft.active} set={(active) => setDraft({ ...draft, active })} />
-        <Tick
-          label="Track statistics"
-          value={draft.statsEnabled}
-          set={(statsEnabled) => setDraft({ ...draft, statsEnabled })}
-        />
-        <Field label="Sales channel ID (empty: all)" {...text('salesChannelId')} width="wide" />
+        <Tick label="Active" value={draft.active} set={(active) => change({ active })} />
+        <Tick label="Track statistics" value={draft.statsEnabled} set={(statsEnabled) => change({ statsEnabled })} />
+        <Moment label="Show from (UTC)" {...text('from')} />
+        <Moment label="Show until (UTC)" {...text('until')} />
+      </div>
+      <div class="row">
+        <ChannelField channels={channels} {...text('salesChannelId')} />
         <Field label="Page types, separated by commas (empty: all)" {...text('pageTypes')} width="wide" />
       </div>
+      <div class="row">
+        <Field label="Open after seconds" type="number" {...text('delay')} />
+        <Field label="Open at % scrolled" type="number" {...text('scroll')} />
+        <Tick
+          label="Open when the pointer leaves the window"
+          value={draft.exitIntent}
+          set={(exitIntent) => change({ exitIntent })}
+        />
+      </div>
+    </fieldset>
+  )
+}
+
+function Content({ draft, text }: Omit<Fields, 'change'>) {
+  return (
+    <fieldset>
+      <legend>Content</legend>
       <div class="row">
         <Field label="Headline" {...text('headline')} width="wide" />
         <Field label="Dismiss label (empty: no button)" {...text('dismissLabel')} width="wide" />
@@ -89,10 +122,46 @@ export function StageForm({
           <Field label={draft.action === 'url' ? 'URL' : 'CSS selector'} {...text('target')} width="wide" />
         ) : null}
       </div>
+    </fieldset>
+  )
+}
+
+function Look({ draft, change, text }: Fields) {
+  return (
+    <fieldset>
+      <legend>Look</legend>
       <div class="row">
-        <Act label="Save" busy="Saving …" act={save} />
+        <Field label="Position" {...text('position')} list={positions} />
+        <Field label="Scheme" {...text('scheme')} list={schemes} />
+        <Field label="Entrance" {...text('entrance')} list={entrances} />
       </div>
-    </Panel>
+      <div class="row">
+        <Field label="Accent, #rrggbb (empty: the shop's)" {...text('accent')} />
+        <label>
+          <span class="unseen">Choose the accent</span>
+          <input
+            type="color"
+            value={/^#[\da-f]{6}$/i.test(draft.accent) ? draft.accent : '#1f6f5c'}
+            onInput={(event) => change({ accent: event.currentTarget.value })}
+          />
+        </label>
+        <Field label="Fonts, separated by commas (empty: the shop's)" {...text('font')} width="wide" />
+      </div>
+      <div class="row">
+        <Field label="Image, path on the shop or URL" {...text('image')} width="wide" />
+        <Field label="Image description (empty: decorative)" {...text('imageAlt')} width="wide" />
+      </div>
+    </fieldset>
+  )
+}
+
+/** A time without its zone, which the label names. */
+function Moment({ label, value, set }: { label: string; value: string; set(value: string): void }) {
+  return (
+    <label>
+      <span>{label}</span>
+      <input type="datetime-local" step="any" value={value} onInput={(event) => set(event.currentTarget.value)} />
+    </label>
   )
 }
 
@@ -112,63 +181,4 @@ function Tick({ label, value, set }: { label: string; value: boolean; set(value:
       <span>{label}</span>
     </label>
   )
-}
-
-function toDraft(stage: Stage | null): Draft {
-  const call = stage?.content.callToAction ?? null
-  return {
-    name: stage?.name ?? '',
-    active: stage?.active ?? true,
-    statsEnabled: stage?.statsEnabled ?? true,
-    frequency: stage?.frequency ?? 'always',
-    maxPerSession: stage?.maxPerSession?.toString() ?? '',
-    retentionDays: String(stage?.retentionDays ?? 90),
-    salesChannelId: stage?.salesChannelId ?? '',
-    pageTypes: stage?.pageTypes.join(', ') ?? '',
-    headline: stage?.content.headline ?? '',
-    text: stage?.content.text ?? '',
-    html: stage?.content.html ?? '',
-    label: call?.label ?? '',
-    action: call?.action ?? 'none',
-    target: call?.url ?? call?.selector ?? '',
-    dismissLabel: stage?.content.dismissLabel ?? '',
-  }
-}
-
-/** Converts a draft to the request body. The API validates it and explains errors. */
-function toBody(draft: Draft): object {
-  const callToAction =
-    draft.action === 'none'
-      ? null
-      : {
-          label: draft.label,
-          action: draft.action,
-          url: draft.action === 'url' ? draft.target : null,
-          selector: draft.action === 'scroll' ? draft.target : null,
-        }
-  return {
-    name: draft.name,
-    active: draft.active,
-    statsEnabled: draft.statsEnabled,
-    frequency: draft.frequency,
-    maxPerSession: draft.maxPerSession === '' ? null : Number(draft.maxPerSession),
-    // An empty field must not mean "for ever".
-    retentionDays: draft.retentionDays === '' ? null : Number(draft.retentionDays),
-    salesChannelId: draft.salesChannelId.trim() === '' ? null : draft.salesChannelId.trim(),
-    pageTypes: draft.pageTypes
-      .split(',')
-      .map((type) => type.trim())
-      .filter((type) => type !== ''),
-    content: {
-      headline: draft.headline,
-      text: orNull(draft.text),
-      html: orNull(draft.html),
-      callToAction,
-      dismissLabel: orNull(draft.dismissLabel),
-    },
-  }
-}
-
-function orNull(text: string): string | null {
-  return text === '' ? null : text
 }

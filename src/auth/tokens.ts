@@ -1,12 +1,12 @@
-import { jwtVerify, SignJWT, errors } from 'jose'
+import { jwtVerify, SignJWT, errors, type JWTPayload } from 'jose'
 import { randomUUID } from 'node:crypto'
 import type { KeyRing } from './key-ring.ts'
 import { maxTokenLength, allScopes, type Scope } from './judgement.ts'
 
-const issuer = 'pagecache'
+export const issuer = 'pagecache'
 const audience = 'pagecache-api'
 const type = 'at+jwt'
-const algorithm = 'EdDSA'
+export const algorithm = 'EdDSA'
 
 /** How much the clocks of two processes may differ, in seconds. */
 const leeway = 5
@@ -45,6 +45,33 @@ export async function signToken(
  * fetched. Returns `expired` if everything but the time is valid, null if anything else is wrong. `now` in milliseconds since the epoch.
  */
 export async function verifyToken(keys: KeyRing, token: string, now: number): Promise<Claims | 'expired' | null> {
+  const verified = await verifyJwt(keys, token, now, { typ: type, audience, requiredClaims: ['jti', 'nbf', 'scope'] })
+  if (verified === null || verified === 'expired') return verified
+  const { payload, kid } = verified
+  const granted = String(payload['scope']).split(' ')
+  return {
+    clientId: payload.sub!,
+    scopes: allScopes.filter((scope) => granted.includes(scope)),
+    kid,
+    expiresAt: payload.exp!,
+  }
+}
+
+/** What distinguishes one kind of token from another. */
+interface TokenForm {
+  typ: string
+  audience: string
+  /** Besides `sub`, `iat` and `exp`. */
+  requiredClaims: string[]
+}
+
+/** The payload of a token of this form and the id of its key; `expired` or null as `verifyToken`. */
+export async function verifyJwt(
+  keys: KeyRing,
+  token: string,
+  now: number,
+  form: TokenForm,
+): Promise<{ payload: JWTPayload; kid: string } | 'expired' | null> {
   if (token.length > maxTokenLength || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return null
   try {
     const { payload, protectedHeader } = await jwtVerify(
@@ -59,21 +86,14 @@ export async function verifyToken(keys: KeyRing, token: string, now: number): Pr
       },
       {
         algorithms: [algorithm],
-        typ: type,
+        ...form,
         issuer,
-        audience,
         clockTolerance: leeway,
         currentDate: new Date(now),
-        requiredClaims: ['sub', 'jti', 'iat', 'nbf', 'exp', 'scope'],
+        requiredClaims: ['sub', 'iat', 'exp', ...form.requiredClaims],
       },
     )
-    const granted = String(payload['scope']).split(' ')
-    return {
-      clientId: payload.sub!,
-      scopes: allScopes.filter((scope) => granted.includes(scope)),
-      kid: protectedHeader.kid!,
-      expiresAt: payload.exp!,
-    }
+    return { payload, kid: protectedHeader.kid! }
   } catch (error) {
     if (error instanceof errors.JWTExpired) return 'expired'
     if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError) return null

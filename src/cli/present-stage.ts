@@ -1,14 +1,17 @@
 import { formatCount, plural } from '../lib/format.ts'
-import type { StageStatisticsValue, StageValue } from '../operations/stages.ts'
+import type { StagePreviewValue, StageStatisticsValue, StageValue } from '../operations/stages.ts'
+import { placeInWindow } from '../lib/time-window.ts'
 import { drawChart } from './chart.ts'
 import type { Output } from './output.ts'
 
 export function presentStage(stage: StageValue, output: Output): void {
-  const { content } = stage
+  const { content, look } = stage
   output.pairs([
     ['id', stage.id],
     ['name', stage.name],
-    ['active', stage.active ? 'yes' : 'no'],
+    ['active', describeActive(stage)],
+    ['shown from', stage.from],
+    ['shown until', stage.until],
     ['statistics', stage.statsEnabled ? 'on' : 'off'],
     ['retention', stage.retentionDays === 0 ? 'unlimited' : plural(stage.retentionDays, 'day')],
     ['frequency', stage.frequency],
@@ -24,8 +27,35 @@ export function presentStage(stage: StageValue, output: Output): void {
         : `${content.callToAction.label} (${content.callToAction.action}: ${content.callToAction.url ?? content.callToAction.selector ?? '-'})`,
     ],
     ['dismiss button', content.dismissLabel],
+    ['position', look.position],
+    ['scheme', look.scheme],
+    ['entrance', look.entrance],
+    ['accent', look.accent],
+    ['font', look.font],
+    ['image', look.image],
+    ['opens', describeTrigger(stage)],
     ['updated', stage.updatedAt],
   ])
+}
+
+function describeActive({ active, from, until }: StageValue): string {
+  const place = placeInWindow(from, until, Date.now())
+  if (!active || place === 'within') return active ? 'yes' : 'no'
+  return place === 'before' ? 'yes, not yet shown' : 'yes, no longer shown'
+}
+
+function describeTrigger({ trigger: { delay, scroll, exitIntent } }: StageValue): string {
+  const ways = [
+    delay === null ? null : `after ${plural(delay, 'second')}`,
+    scroll === null ? null : `at ${scroll} % of the page`,
+    exitIntent ? 'when the pointer leaves the window' : null,
+  ]
+  return ways.filter((way) => way !== null).join(', or ') || 'at once'
+}
+
+export function presentPreview({ links, expiresAt }: StagePreviewValue, output: Output): void {
+  for (const { url } of links) output.line(url)
+  if (output.terminal) output.line(`Views and clicks of these links are not counted. They work until ${expiresAt}.`)
 }
 
 /** Prints totals and rates, then the series: as charts on a terminal, as rows in a pipe. */

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import * as Flags from '@oclif/core/flags'
 import { PagecacheError } from '../errors.ts'
 import { ctaActions, frequencies, givenFields } from '../operations/stage-fields.ts'
+import { lookInput, orNull, stageLookFlags, stageLookNames, toNumber, type StageLookFlags } from './stage-look-flags.ts'
 
 /** Flags of stage:create and stage:update. */
 export const stageFlags = {
@@ -18,6 +19,11 @@ export const stageFlags = {
   })(),
   'sales-channel': Flags.string({ summary: 'Sales channel to show it on, or all.', helpValue: '<id>|all' }),
   active: Flags.boolean({ summary: 'Show the stage to visitors.', allowNo: true }),
+  from: Flags.string({
+    summary: 'Do not show it before this time, given with its time zone (2026-12-01T00:00+01:00); none: no limit.',
+    helpValue: '<time>|none',
+  }),
+  until: Flags.string({ summary: 'Do not show it from this time on; none: no limit.', helpValue: '<time>|none' }),
   'page-type': Flags.string({
     summary: 'Page type to show it on, or all; may be repeated.',
     multiple: true,
@@ -44,6 +50,7 @@ export const stageFlags = {
     helpValue: '<text>',
   }),
   'close-label': Flags.string({ summary: 'Label of the close button for screen readers.', helpValue: '<text>' }),
+  ...stageLookFlags,
 }
 
 /** Flags of stage fields that cannot be derived from the field's name. */
@@ -55,9 +62,10 @@ export const stageFieldNames = {
   'content.callToAction.action': '--cta-action',
   'content.callToAction.url': '--cta-url',
   'content.callToAction.selector': '--cta-selector',
+  ...stageLookNames,
 }
 
-interface StageFlagValues {
+interface StageFlagValues extends StageLookFlags {
   stats?: boolean | undefined
   'retention-days'?: number | undefined
   'max-per-session'?: string | undefined
@@ -74,20 +82,24 @@ interface StageFlagValues {
   'cta-selector'?: string | undefined
   'dismiss-label'?: string | undefined
   'close-label'?: string | undefined
+  from?: string | undefined
+  until?: string | undefined
 }
 
 /** Converts flags to stage fields, without those not given. @throws USAGE for an unreadable file */
 export async function stageInput(flags: StageFlagValues) {
-  const maxViews = flags['max-per-session']
   return givenFields({
     statsEnabled: flags.stats,
     retentionDays: flags['retention-days'],
-    maxPerSession: maxViews === undefined ? undefined : maxViews === 'none' ? null : Number(maxViews),
+    maxPerSession: toNumber(flags['max-per-session']),
     frequency: flags.frequency,
     salesChannelId: flags['sales-channel'] === 'all' ? null : flags['sales-channel'],
     active: flags.active,
     pageTypes: flags['page-type']?.filter((type) => type !== 'all'),
+    from: orNull(flags.from),
+    until: orNull(flags.until),
     content: await contentOf(flags),
+    ...lookInput(flags),
   })
 }
 

@@ -54,6 +54,10 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
     customerTokens,
     channels: known,
     tracker,
+    previewed: async (token) => {
+      const { openPreviews } = await import('../auth/previews.ts')
+      return (await openPreviews(app)).read(token)
+    },
     counts: options.counts,
     shared: options.shared,
     isTrusted,

@@ -77,6 +77,8 @@ export const operations: readonly Operation[] = [
   stages.listStages,
   stages.showStage,
   stages.updateStage,
+  stages.duplicateStage,
+  stages.previewStage,
   stages.deleteStage,
   stages.stageStatistics,
   stages.deleteCustomer,

@@ -1,8 +1,9 @@
 import * as z from 'zod/mini'
+import { defaultLook, defaultTrigger, entrances, positions, schemes } from '../stages/look.ts'
 import { ctaActions, frequencies } from '../stages/stage.ts'
 import { described, id, integer } from './fields.ts'
 
-export { ctaActions, frequencies }
+export { ctaActions, entrances, frequencies, positions, schemes }
 
 /** A single line of at most `most` characters. */
 function line(most: number, expected = `expected a text of at most ${most} characters`) {
@@ -17,7 +18,7 @@ function prose(most: number) {
 }
 
 const yesOrNo = z.boolean({ error: 'expected true or false' })
-const named = line(200, 'expected a name of 1 to 200 characters').check(
+export const stageName = line(200, 'expected a name of 1 to 200 characters').check(
   z.minLength(1, { error: 'expected a name of 1 to 200 characters' }),
 )
 /** Text of a button, also read by screen readers, so it must not be empty. */
@@ -42,8 +43,35 @@ const content = {
   closeLabel: label,
 }
 
+const moment = z.nullable(line(40, 'expected a time such as 2026-12-01T00:00+01:00, or null'))
+
+function oneOf<const Words extends readonly string[]>(words: Words) {
+  return z.enum(words, { error: `expected one of ${words.join(', ')}` })
+}
+
+/** Fields of the appearance without defaults. */
+const look = {
+  accent: described(z.nullable(line(7)), "colour of the button, #rrggbb; null: the shop's --vendor-stage-accent"),
+  font: described(z.nullable(line(300)), "CSS font families; null: the shop's --vendor-stage-font"),
+  image: described(z.nullable(line(2048)), 'path on the shop, or absolute URL; null: none'),
+  imageAlt: described(line(300), 'text alternative; empty for a decorative image'),
+  position: oneOf(positions),
+  entrance: described(oneOf(entrances), 'none for visitors who prefer reduced motion'),
+  scheme: described(oneOf(schemes), "auto: as the visitor's system"),
+}
+
+const trigger = {
+  delay: described(z.nullable(integer(1, 3600)), 'seconds on the page; null: not a trigger'),
+  scroll: described(z.nullable(integer(1, 100)), 'percentage of the page scrolled; null: not a trigger'),
+  exitIntent: described(yesOrNo, 'the pointer leaves the window at its top'),
+}
+const lookNames = `expected ${Object.keys(look).join(', ')}`
+const triggerNames = `expected ${Object.keys(trigger).join(', ')}`
+
 const settings = {
-  name: named,
+  from: described(moment, 'not shown before; ISO 8601 with a time zone, answered in UTC; null: no limit'),
+  until: described(moment, 'not shown from then on; ISO 8601 with a time zone, answered in UTC; null: no limit'),
+  name: stageName,
   statsEnabled: yesOrNo,
   retentionDays: described(integer(0, 36_500), 'retention of events in days; 0: unlimited'),
   maxPerSession: described(z.nullable(integer(1, 1_000_000)), 'max views per session; null: unlimited'),
@@ -70,6 +98,34 @@ export const stageSettings = z.object({
   salesChannelId: z._default(settings.salesChannelId, null),
   active: z._default(settings.active, true),
   pageTypes: z._default(settings.pageTypes, []),
+  from: z._default(settings.from, null),
+  until: z._default(settings.until, null),
+  look: z.prefault(
+    z.object(
+      {
+        accent: z._default(look.accent, defaultLook.accent),
+        font: z._default(look.font, defaultLook.font),
+        image: z._default(look.image, defaultLook.image),
+        imageAlt: z._default(look.imageAlt, defaultLook.imageAlt),
+        position: z._default(look.position, defaultLook.position),
+        entrance: z._default(look.entrance, defaultLook.entrance),
+        scheme: z._default(look.scheme, defaultLook.scheme),
+      },
+      { error: lookNames },
+    ),
+    {},
+  ),
+  trigger: z.prefault(
+    z.object(
+      {
+        delay: z._default(trigger.delay, defaultTrigger.delay),
+        scroll: z._default(trigger.scroll, defaultTrigger.scroll),
+        exitIntent: z._default(trigger.exitIntent, defaultTrigger.exitIntent),
+      },
+      { error: triggerNames },
+    ),
+    {},
+  ),
   content: z.prefault(
     z.object(
       {
@@ -93,6 +149,8 @@ export const stageChange = z.partial(
     content: z.partial(
       z.object(content, { error: 'expected headline, html, text, callToAction, dismissLabel or closeLabel' }),
     ),
+    look: z.partial(z.object(look, { error: lookNames })),
+    trigger: z.partial(z.object(trigger, { error: triggerNames })),
   }),
 )
 
@@ -110,6 +168,8 @@ export const stageValue = z.object({
       }),
     ),
   }),
+  look: z.object(look),
+  trigger: z.object(trigger),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
 })

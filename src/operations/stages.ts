@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { count, described, id, limit, offset, succeeded, success, uuid } from './fields.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
-import { stageChange, stageSettings, stageValue, givenFields } from './stage-fields.ts'
+import { stageChange, stageName, stageSettings, stageValue, givenFields } from './stage-fields.ts'
 
 const stageId = id('expected the id of a stage')
 const eventCounts = { impression: count, cta_click: count, close: count, permanent_dismiss: count }
@@ -20,7 +20,9 @@ export const createStage = defineOperation({
   http: { prefix: 'vendor-stage', method: 'POST', path: '/stages' },
   async run(context, input) {
     const stages = await import('../stages/stages.ts')
-    return { ...succeeded, stage: await stages.createStage(await context.app.records(), channelsOf(context), input) }
+    const stage = await stages.createStage(await context.app.records(), channelsOf(context), input)
+    await noteForeignImage(context, stage)
+    return { ...succeeded, stage }
   },
 })
 
@@ -54,13 +56,78 @@ export const updateStage = defineOperation({
   input: z.extend(stageChange, { id: stageId }),
   output: stageOutput,
   http: { prefix: 'vendor-stage', method: 'PATCH', path: '/stages/{id}' },
-  async run(context, { id, content, ...settings }) {
+  async run(context, { id, content, look, trigger, ...settings }) {
     const stages = await import('../stages/stages.ts')
-    const change = { ...givenFields(settings), ...(content === undefined ? {} : { content: givenFields(content) }) }
-    return {
-      ...succeeded,
-      stage: await stages.updateStage(await context.app.records(), channelsOf(context), id, change),
+    const change = {
+      ...givenFields(settings),
+      ...(content === undefined ? {} : { content: givenFields(content) }),
+      ...(look === undefined ? {} : { look: givenFields(look) }),
+      ...(trigger === undefined ? {} : { trigger: givenFields(trigger) }),
     }
+    const stage = await stages.updateStage(await context.app.records(), channelsOf(context), id, change)
+    if (look?.image !== undefined) await noteForeignImage(context, stage)
+    return { ...succeeded, stage }
+  },
+})
+
+/** Says that an image of another host needs the permission of the shop's pages. */
+async function noteForeignImage(context: OperationContext, { look }: StageValue): Promise<void> {
+  const [{ foreignOrigin }, { originsOf }] = await Promise.all([
+    import('../stages/look.ts'),
+    import('../stages/stages.ts'),
+  ])
+  const origin = foreignOrigin(look.image, originsOf(channelsOf(context)))
+  if (origin === null) return
+  const message = `The image is on ${origin}: a Content-Security-Policy of the shop must allow it in img-src, and ${origin} sees the address of each visitor.`
+  context.report({ kind: 'message', message })
+}
+
+export const duplicateStage = defineOperation({
+  name: 'stage.duplicate',
+  summary: 'Copies a popup stage; the copy is not active',
+  input: z.object({
+    id: stageId,
+    name: described(z.optional(z.nullable(stageName)), 'name of the copy; default: Copy of and the name'),
+  }),
+  output: stageOutput,
+  http: { prefix: 'vendor-stage', method: 'POST', path: '/stages/{id}/duplicate' },
+  async run(context, { id, name }) {
+    const stages = await import('../stages/stages.ts')
+    return { ...succeeded, stage: await stages.duplicateStage(await context.app.records(), id, name ?? null) }
+  },
+})
+
+export const previewStage = defineOperation({
+  name: 'stage.preview',
+  summary: 'Makes links that show a popup stage on pages of the shop, without counting',
+  input: z.object({
+    id: stageId,
+    path: described(
+      z._default(z.string({ error: 'expected a path that begins with /' }), '/'),
+      'page of the shop that shows it',
+    ),
+  }),
+  output: z.object({
+    success,
+    expiresAt: z.iso.datetime(),
+    links: z.array(z.object({ salesChannelId: z.string(), name: z.string(), url: z.string() })),
+  }),
+  http: { prefix: 'vendor-stage', method: 'POST', path: '/stages/{id}/preview' },
+  scope: 'read',
+  /** @throws NOT_FOUND (stage, or no sales channel), INVALID_INPUT */
+  async run(context, { id, path }) {
+    const { app, actor } = context
+    const [{ readStage }, { previewLinks }, { openPreviews }] = await Promise.all([
+      import('../stages/stages.ts'),
+      import('../stages/preview-links.ts'),
+      import('../auth/previews.ts'),
+    ])
+    const { salesChannelId } = await readStage(await app.records(), id)
+    const channels = channelsOf(context).filter((channel) => salesChannelId === null || channel.id === salesChannelId)
+    // A shop that issues the tokens has its own users.
+    const client = app.config.auth.mode === 'builtin' ? actor : null
+    const { token, expiresAt } = await (await openPreviews(app)).sign(id, client)
+    return { ...succeeded, expiresAt: new Date(expiresAt).toISOString(), links: previewLinks(channels, path, token) }
   },
 })
 
@@ -114,6 +181,7 @@ export const stageStatistics = defineOperation({
 })
 
 export type StageValue = z.output<typeof stageValue>
+export type StagePreviewValue = z.output<typeof previewStage.output>
 export type StageStatisticsValue = z.output<typeof stageStatistics.output>
 
 export const deleteCustomer = defineOperation({

@@ -30,6 +30,12 @@ export interface StageRow {
   page_types: string
   /** JSON, sanitised before it is saved. */
   content: string
+  /** Shown from this time, inclusive, until that time, exclusive; null: without a limit. */
+  starts_at: number | null
+  ends_at: number | null
+  /** JSON: appearance, and what opens it; null in rows of earlier versions: the defaults. */
+  look: string | null
+  opens: string | null
   created_at: number
   updated_at: number
   /** Set on a deleted stage, whose row stays while events refer to it. */

@@ -1,29 +1,51 @@
 import type { RecordsDatabase } from '../records/schema.ts'
-import type { ActiveStageQuery, ActiveStage } from './batch.ts'
+import type { ActiveStage, ActiveStageQuery, PreviewQuery } from './batch.ts'
 import { activeExpiries } from './session.ts'
 import { toStage, type Stage } from './stage.ts'
 
-/** The stages that may be shown to a visitor now, the oldest first. */
-export async function findActive(db: RecordsDatabase, now: number, query: ActiveStageQuery): Promise<ActiveStage[]> {
+/**
+ * The stages that may be shown to a visitor now, the oldest first.
+ *
+ * @param now of the steady clock that dates the shows of sessions
+ * @param today of the wall clock, which time windows follow: a corrected clock and a resumed machine must open and close them on time
+ */
+export async function findActive(
+  db: RecordsDatabase,
+  now: number,
+  today: number,
+  query: ActiveStageQuery,
+): Promise<ActiveStage[]> {
   const rows = await db
     .selectFrom('vendor_stage')
     .selectAll()
     .where('active', '=', 1)
     .where('deleted', 'is', null)
     .where(({ or, eb }) => or([eb('sales_channel_id', 'is', null), eb('sales_channel_id', '=', query.salesChannelId)]))
+    .where(({ or, eb }) => or([eb('starts_at', 'is', null), eb('starts_at', '<=', today)]))
+    .where(({ or, eb }) => or([eb('ends_at', 'is', null), eb('ends_at', '>', today)]))
     .orderBy('id')
     .execute()
   const shows = query.session === null ? new Map<string, number>() : await readShows(db, now, query.session)
   return rows
     .map(toStage)
     .filter((stage) => mayBeShown(stage, shows.get(stage.id) ?? 0, query))
-    .map(({ id, statsEnabled, frequency, maxPerSession, content }) => ({
-      id,
-      statsEnabled,
-      frequency,
-      maxPerSession,
-      content,
-    }))
+    .map((stage) => toActive(stage, stage.until === null ? null : Date.parse(stage.until) - today))
+}
+
+/** The stage of a preview link, also one that is off or outside its time window; none if it was deleted. */
+export async function findPreviewed(db: RecordsDatabase, { preview }: PreviewQuery): Promise<ActiveStage[]> {
+  const rows = await db
+    .selectFrom('vendor_stage')
+    .selectAll()
+    .where('id', '=', preview)
+    .where('deleted', 'is', null)
+    .execute()
+  return rows.map((row) => toActive(toStage(row), null))
+}
+
+function toActive(stage: Stage, endsIn: number | null): ActiveStage {
+  const { id, statsEnabled, frequency, maxPerSession, content, look, trigger } = stage
+  return { id, statsEnabled, frequency, maxPerSession, content, look, trigger, endsIn }
 }
 
 /** Whether page type, frequency, the session cap and the visitor's own choice allow showing a stage. */

@@ -33,13 +33,26 @@ export interface ActiveStageQuery {
   hidden: string[]
 }
 
+/** Selects one stage for an operator, whether it may be shown to visitors or not. */
+export interface PreviewQuery {
+  preview: string
+}
+
+export type StageQuery = ActiveStageQuery | PreviewQuery
+
 /** The fields of a stage that are sent to a visitor's browser. */
-export type ActiveStage = Pick<Stage, 'id' | 'statsEnabled' | 'frequency' | 'maxPerSession' | 'content'>
+export interface ActiveStage extends Pick<
+  Stage,
+  'id' | 'statsEnabled' | 'frequency' | 'maxPerSession' | 'content' | 'look' | 'trigger'
+> {
+  /** Milliseconds until its time window ends, because the browser's clock may be wrong; null: no end. */
+  endsIn: number | null
+}
 
 /** One message to the thread. */
 export interface Batch {
   events: TrackedEvent[]
-  queries: ActiveStageQuery[]
+  queries: StageQuery[]
 }
 
 /** The thread's reply: an outcome for each event, and the stages for each query. */

@@ -1,33 +1,6 @@
 import { PagecacheError } from '../errors.ts'
+import { allowedAttributes, allowedTags } from './html-rules.ts'
 import { ctaActions, type CallToAction, type StageContent } from './stage.ts'
-
-/** Allowed tags in a stage's HTML. Sanitising happens on writing, so that the stored HTML is what visitors see. */
-const allowedTags = [
-  'p',
-  'br',
-  'hr',
-  'h2',
-  'h3',
-  'h4',
-  'strong',
-  'b',
-  'em',
-  'i',
-  'u',
-  's',
-  'small',
-  'span',
-  'div',
-  'ul',
-  'ol',
-  'li',
-  'blockquote',
-  'a',
-  'img',
-  'button',
-]
-/** Attributes that give an element a click action. */
-const layer = ['data-action', 'data-target']
 
 /** Sanitises content for storage. Throws INVALID_INPUT if the call to action has no target or no valid web address. */
 export type ContentSanitiser = (content: StageContent) => StageContent
@@ -48,12 +21,7 @@ export async function loadSanitiser(): Promise<ContentSanitiser> {
 
 const rules = {
   allowedTags,
-  allowedAttributes: {
-    '*': ['class', 'lang', 'dir', 'title', ...layer],
-    a: ['href', 'target', 'rel'],
-    img: ['src', 'alt', 'width', 'height', 'loading'],
-    button: ['type'],
-  },
+  allowedAttributes,
   allowedSchemes: ['http', 'https', 'mailto', 'tel'],
   allowedSchemesByTag: { img: ['http', 'https'] },
   allowProtocolRelative: false,

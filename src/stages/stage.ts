@@ -1,4 +1,6 @@
 import type { StageEventType, StageRow } from '../records/stage-rows.ts'
+import { defaultLook, defaultTrigger, type StageLook, type StageTrigger } from './look.ts'
+import type { StageWindow } from './window.ts'
 
 export const eventTypes = [
   'impression',
@@ -38,7 +40,7 @@ export interface StageContent {
 }
 
 /** The settings of a stage. */
-export interface StageFields {
+export interface StageFields extends StageWindow {
   name: string
   statsEnabled: boolean
   /** Days that events are kept; 0 keeps them for ever. */
@@ -52,6 +54,8 @@ export interface StageFields {
   /** Page types on which it is shown; empty for all. */
   pageTypes: string[]
   content: StageContent
+  look: StageLook
+  trigger: StageTrigger
 }
 
 export interface Stage extends StageFields {
@@ -72,6 +76,11 @@ export function toStage(row: StageRow): Stage {
     active: row.active === 1,
     pageTypes: JSON.parse(row.page_types) as string[],
     content: JSON.parse(row.content) as StageContent,
+    from: toIso(row.starts_at),
+    until: toIso(row.ends_at),
+    // A stage of an earlier version has neither.
+    look: { ...defaultLook, ...(JSON.parse(row.look ?? '{}') as Partial<StageLook>) },
+    trigger: { ...defaultTrigger, ...(JSON.parse(row.opens ?? '{}') as Partial<StageTrigger>) },
     createdAt: new Date(row.created_at).toISOString(),
     updatedAt: new Date(row.updated_at).toISOString(),
   }
@@ -89,5 +98,13 @@ export function toColumns(fields: StageFields) {
     active: fields.active ? 1 : 0,
     page_types: JSON.stringify(fields.pageTypes),
     content: JSON.stringify(fields.content),
+    starts_at: fields.from === null ? null : Date.parse(fields.from),
+    ends_at: fields.until === null ? null : Date.parse(fields.until),
+    look: JSON.stringify(fields.look),
+    opens: JSON.stringify(fields.trigger),
   }
+}
+
+function toIso(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString()
 }

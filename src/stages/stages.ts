@@ -4,10 +4,19 @@ import type { Records } from '../records/open.ts'
 import type { StageRow } from '../records/stage-rows.ts'
 import { loadSanitiser } from './content.ts'
 import { saveChannels, type SalesChannel } from './sales-channels.ts'
+import { readLook, type StageLook, type StageTrigger } from './look.ts'
 import { toColumns, toStage, type Stage, type StageContent, type StageFields } from './stage.ts'
+import { readWindow } from './window.ts'
+
+/** Most characters of a name. */
+const maxNameLength = 200
 
 /** A change to the settings of a stage; omitted fields stay as they are. */
-export type StageChange = Partial<Omit<StageFields, 'content'>> & { content?: Partial<StageContent> }
+export type StageChange = Partial<Omit<StageFields, 'content' | 'look' | 'trigger'>> & {
+  content?: Partial<StageContent>
+  look?: Partial<StageLook>
+  trigger?: Partial<StageTrigger>
+}
 
 /** Creates a stage. Throws INVALID_INPUT for invalid content, NOT_FOUND for a sales channel that is not configured. */
 export async function createStage(
@@ -16,17 +25,23 @@ export async function createStage(
   fields: StageFields,
 ): Promise<Stage> {
   const sanitise = await loadSanitiser()
-  const now = records.now()
   const valid = {
     ...fields,
     salesChannelId: knownChannel(channels, fields.salesChannelId),
     content: sanitise(fields.content),
+    look: readLook(fields.look, originsOf(channels)),
+    ...readWindow(fields),
   }
-  const row: StageRow = { id: uuidv7(now), ...toColumns(valid), created_at: now, updated_at: now, deleted: null }
-  await records.db.transaction().execute(async (transaction) => {
+  return await records.db.transaction().execute(async (transaction) => {
     await saveChannels(transaction, channels)
-    await transaction.insertInto('vendor_stage').values(row).execute()
+    return await insertStage({ ...records, db: transaction }, valid)
   })
+}
+
+async function insertStage(records: Records, fields: StageFields): Promise<Stage> {
+  const now = records.now()
+  const row: StageRow = { id: uuidv7(now), ...toColumns(fields), created_at: now, updated_at: now, deleted: null }
+  await records.db.insertInto('vendor_stage').values(row).execute()
   return toStage(row)
 }
 
@@ -65,10 +80,13 @@ export async function updateStage(
     await saveChannels(transaction, channels)
     const within = { ...records, db: transaction }
     const current = await readStage(within, id)
-    const { content, salesChannelId, ...others } = change
+    const { content, look, trigger, salesChannelId, ...others } = change
     const fields = {
       ...current,
       ...others,
+      ...readWindow({ ...current, ...others }),
+      ...(look === undefined ? {} : { look: readLook({ ...current.look, ...look }, originsOf(channels)) }),
+      trigger: { ...current.trigger, ...trigger },
       ...(salesChannelId === undefined ? {} : { salesChannelId: knownChannel(channels, salesChannelId) }),
       ...(content === undefined ? {} : { content: sanitise(withContent(current.content, content)) }),
     }
@@ -81,11 +99,26 @@ export async function updateStage(
   })
 }
 
+/** Copies a stage, without its events. The copy is not active. Throws NOT_FOUND. */
+export async function duplicateStage(records: Records, id: string, name: string | null): Promise<Stage> {
+  const stage = await readStage(records, id)
+  return await insertStage(records, {
+    ...stage,
+    name: name ?? `Copy of ${stage.name}`.slice(0, maxNameLength).toWellFormed(),
+    active: false,
+  })
+}
+
 /** Merges content. A new text replaces the HTML, and the other way round. */
 function withContent(current: StageContent, change: Partial<StageContent>): StageContent {
   const html = typeof change.text === 'string' && change.html === undefined ? { html: null } : {}
   const text = typeof change.html === 'string' && change.text === undefined ? { text: null } : {}
   return { ...current, ...html, ...text, ...change }
+}
+
+/** The origins of the shop's pages. */
+export function originsOf(channels: readonly SalesChannel[]): string[] {
+  return channels.map(({ url }) => new URL(url).origin)
 }
 
 function knownChannel(channels: readonly SalesChannel[], id: string | null): string | null {

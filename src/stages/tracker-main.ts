@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { toMessage, type ErrorMessage } from '../errors.ts'
 import { steadyClock } from '../lib/clock.ts'
 import { openRecords, type Records } from '../records/open.ts'
-import { findActive } from './active.ts'
+import { findActive, findPreviewed } from './active.ts'
 import type { Batch, BatchResult } from './batch.ts'
 import { saveChannels, type SalesChannel } from './sales-channels.ts'
 import { prepareWriter, type EventWriter } from './write-events.ts'
@@ -26,7 +26,12 @@ async function processBatch({ events, queries }: Batch): Promise<BatchResult | {
     const { records, write } = (opened ??= await open())
     const outcomes = events.length === 0 ? [] : await write(events)
     const active = []
-    for (const query of queries) active.push(await findActive(records.db, now(), query))
+    for (const query of queries)
+      active.push(
+        await ('preview' in query
+          ? findPreviewed(records.db, query)
+          : findActive(records.db, now(), Date.now(), query)),
+      )
     return { outcomes, active }
   } catch (error) {
     return { error: toMessage(error) }

@@ -1,13 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import { fromMessage, PagecacheError, toMessage, type ErrorMessage } from '../errors.ts'
-import type { ActiveStageQuery, ActiveStage, Batch, BatchResult, TrackOutcome, TrackedEvent } from './batch.ts'
+import type { ActiveStage, Batch, BatchResult, StageQuery, TrackOutcome, TrackedEvent } from './batch.ts'
 import type { SalesChannel } from './sales-channels.ts'
 
 /** Records events and finds the stages to show, for visitors' requests. */
 export interface Tracker {
   /** Resolves once the event is durable. Throws STORE_BUSY, STORE_FULL and other errors of the records. */
   track(event: TrackedEvent): Promise<TrackOutcome>
-  findActive(query: ActiveStageQuery): Promise<ActiveStage[]>
+  findActive(query: StageQuery): Promise<ActiveStage[]>
   /** Writes pending events, then ends the thread. */
   close(): Promise<void>
 }
@@ -51,7 +51,7 @@ export function openTracker(options: TrackerOptions): Tracker {
 class ThreadTracker implements Tracker {
   readonly #options: TrackerOptions
   readonly #events: PendingCall<TrackedEvent, TrackOutcome>[] = []
-  readonly #queries: PendingCall<ActiveStageQuery, ActiveStage[]>[] = []
+  readonly #queries: PendingCall<StageQuery, ActiveStage[]>[] = []
   #thread: Thread | null = null
   #closing: Promise<void> | null = null
   #timer: NodeJS.Timeout | undefined
@@ -66,7 +66,7 @@ class ThreadTracker implements Tracker {
     return this.#enqueue(this.#events, event)
   }
 
-  findActive(query: ActiveStageQuery): Promise<ActiveStage[]> {
+  findActive(query: StageQuery): Promise<ActiveStage[]> {
     return this.#enqueue(this.#queries, query)
   }
 

@@ -14,7 +14,7 @@ describe('the page served at /admin', () => {
     const { status, headers } = await exchange(`${daemon.url}/admin`)
     expect(status).toBe(200)
     expect(headers.get('content-security-policy')).toBe(
-      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+      `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: ${daemon.url}; form-action 'none'; frame-ancestors 'none'; base-uri 'none'`,
     )
     expect([
       headers.get('x-content-type-options'),

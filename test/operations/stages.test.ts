@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { allScopes, performOperation } from '../../src/operations/operation.ts'
 import * as stages from '../../src/operations/stages.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -75,8 +76,122 @@ describe('a stage', () => {
     [{ name: 'x', content: { callToAction: { action: 'close' } } }, /label/],
     [{ name: 'x', content: { dismissLabel: '' } }, /dismissLabel: expected a label/],
     [{ name: 'x', content: { closeLabel: '' } }, /closeLabel: expected a label/],
+    [{ name: 'x', from: '2026-12-01T00:00' }, /^from: expected a time with its time zone/],
+    [{ name: 'x', until: '2026-02-30T00:00Z' }, /^until: expected a time with its time zone/],
+    [{ name: 'x', until: 1 }, /^until: /],
+    [{ name: 'x', from: '2026-12-01T00:00+01:00', until: '2026-11-30T23:00Z' }, /^until: expected a time after from/],
+    [{ name: 'x', look: { position: 'top' } }, /^look.position: expected one of centre/],
+    [{ name: 'x', look: { accent: 'red' } }, /^look.accent/],
+    [{ name: 'x', look: { accent: '#fff;}' } }, /^look.accent/],
+    [{ name: 'x', look: { font: 'Inter;}body{display:none' } }, /^look.font/],
+    [{ name: 'x', look: { font: 'url(//evil.example)' } }, /^look.font/],
+    [{ name: 'x', look: { font: '"Inter' } }, /^look.font/],
+    [{ name: 'x', look: { font: '' } }, /^look.font/],
+    [{ name: 'x', look: { image: 'javascript:alert(1)' } }, /^look.image/],
+    [{ name: 'x', look: { image: 'data:image/svg+xml,<svg/>' } }, /^look.image/],
+    [{ name: 'x', look: { image: '//evil.example/a.png' } }, /^look.image/],
+    [{ name: 'x', look: { image: '/\\evil.example/a.png' } }, /^look.image/],
+    [{ name: 'x', look: { image: 'http://cdn.example/a.png' } }, /^look.image/],
+    [{ name: 'x', look: { image: 'https://user:secret@cdn.example/a.png' } }, /^look.image/],
+    [{ name: 'x', look: { image: 'a.png' } }, /^look.image/],
+    [{ name: 'x', look: { image: '/a b.png' } }, /^look.image/],
+    [{ name: 'x', trigger: { delay: 0 } }, /^trigger.delay/],
+    [{ name: 'x', trigger: { scroll: 101 } }, /^trigger.scroll/],
+    [{ name: 'x', trigger: { exitIntent: 'yes' } }, /^trigger.exitIntent/],
   ])('cannot be %j', async (input, message) => {
     await expect(perform(await openApp(), stages.createStage, input as { name: string })).rejects.toThrow(message)
+  })
+
+  it('has a time window, a look and triggers, stored in one form', async () => {
+    const app = await openApp()
+    const { stage } = await perform(app, stages.createStage, {
+      name: 'Sale',
+      from: '2026-12-01T00:00+01:00',
+      look: { accent: '#ABC', font: `Inter, 'Open Sans',serif`, image: 'http://shop.example/a.png', position: 'bar' },
+      trigger: { delay: 5 },
+    })
+    expect(stage).toMatchObject({
+      from: '2026-11-30T23:00:00.000Z',
+      until: null,
+      look: {
+        accent: '#aabbcc',
+        font: '"Inter", "Open Sans", serif',
+        position: 'bar',
+        entrance: 'none',
+        scheme: 'light',
+      },
+      trigger: { delay: 5, scroll: null, exitIntent: false },
+    })
+    const { stage: changed } = await perform(app, stages.updateStage, {
+      id: stage.id,
+      until: '2026-12-24T18:00Z',
+      look: { scheme: 'auto' },
+      trigger: { delay: null, exitIntent: true },
+    })
+    expect(changed).toMatchObject({
+      from: stage.from,
+      until: '2026-12-24T18:00:00.000Z',
+      look: { ...stage.look, scheme: 'auto' },
+      trigger: { delay: null, scroll: null, exitIntent: true },
+    })
+    const early = perform(app, stages.updateStage, { id: stage.id, until: '2026-11-30T23:00:00.000Z' })
+    await expect(early).rejects.toThrow(/^until: expected a time after from/)
+    expect((await perform(app, stages.showStage, { id: stage.id })).stage).toEqual(changed)
+  })
+
+  it('is copied with all its settings, under another name, and not active', async () => {
+    const app = await openApp()
+    const name = 'x'.repeat(200)
+    const { stage } = await perform(app, stages.createStage, {
+      name,
+      salesChannelId: channelId,
+      content: { html: '<p>Now</p>' },
+      look: { position: 'sheet' },
+      until: '2026-12-24T18:00Z',
+    })
+    const { stage: copy } = await perform(app, stages.duplicateStage, { id: stage.id })
+    const own = { id: copy.id, name: `Copy of ${name}`.slice(0, 200), active: false }
+    expect(copy).toEqual({ ...stage, ...own, createdAt: copy.createdAt, updatedAt: copy.updatedAt })
+    expect(copy.id).not.toBe(stage.id)
+    const named = await perform(app, stages.duplicateStage, { id: stage.id, name: 'Other' })
+    expect(named.stage.name).toBe('Other')
+    expect((await perform(app, stages.listStages, {})).total).toBe(3)
+  })
+
+  it('has links to pages of its channels that show it', async () => {
+    const app = await openApp()
+    const { stage } = await perform(app, stages.createStage, { name: 'Sale' })
+    const { links } = await perform(app, stages.previewStage, { id: stage.id, path: '/shoes?size=42' })
+    expect(links).toEqual([
+      {
+        salesChannelId: channelId,
+        name: 'Storefront',
+        url: expect.stringMatching(
+          /^http:\/\/shop\.example\/shoes\?size=42#vendor-stage-preview=[\w-]+\.[\w-]+\.[\w-]+$/,
+        ) as string,
+      },
+    ])
+    for (const path of ['shoes', '//evil.example/', '/\\evil.example', '/a b', '/a#b'])
+      await expect(perform(app, stages.previewStage, { id: stage.id, path })).rejects.toThrow(/^path: /)
+  })
+
+  it('with an image of another host is noted to need the permission of the shop', async () => {
+    const app = await openApp()
+    const notes: string[] = []
+    for (const image of ['https://cdn.example/a.png', '/a.png', 'http://shop.example/a.png'])
+      await performOperation(
+        stages.createStage,
+        {
+          app,
+          source: 'cli',
+          actor: null,
+          scopes: allScopes,
+          signal: app.signal,
+          report: (event) => event.kind === 'message' && notes.push(event.message),
+        },
+        { name: 'Sale', look: { image } },
+      )
+    expect(notes).toEqual([expect.stringMatching(/^The image is on https:\/\/cdn\.example: .*img-src/)])
   })
 
   it.each([
@@ -120,6 +235,8 @@ describe('a stage', () => {
     await expect(perform(app, stages.showStage, { id })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     await expect(perform(app, stages.updateStage, { id, name: 'x' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     await expect(perform(app, stages.deleteStage, { id })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(perform(app, stages.duplicateStage, { id })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await expect(perform(app, stages.previewStage, { id })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     await expect(perform(app, stages.stageStatistics, { popupId: id })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 })
@@ -171,6 +288,20 @@ describe('the commands', () => {
       stderr: expect.stringContaining('longer than the maximum of 100 years') as string,
     })
     expect((await run(['stage:show', id.replaceAll('-', '').toUpperCase()], { cwd })).stdout).toContain(id)
+    const look = ['--position', 'bar', '--accent', '#123456', '--open-after', '9', '--until', '2026-12-01T00:00+01:00']
+    expect((await run(['stage:update', id, ...look], { cwd })).stdout).toMatch(
+      /shown until: 2026-11-30T23:00:00.000Z\n[\s\S]*position: bar\n[\s\S]*accent: #123456\n[\s\S]*opens: after 9 seconds\n/,
+    )
+    const reset = await run(['stage:update', id, '--accent', 'none', '--open-after', 'none', '--json'], { cwd })
+    expect(JSON.parse(reset.stdout)).toMatchObject({ stage: { look: { accent: null }, trigger: { delay: null } } })
+    expect(await run(['stage:update', id, '--until', 'tomorrow'], { cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--until: expected a time with its time zone') as string,
+    })
+    expect((await run(['stage:duplicate', 'Sale', '--name', 'Other'], { cwd })).stdout).toMatch(
+      /name: Other\nactive: no\n/,
+    )
+    expect((await run(['stage:preview', id], { cwd })).stderr).toContain('There is no sales channel')
     expect(await run(['stage:delete', id], { cwd })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--yes') as string,

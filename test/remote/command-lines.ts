@@ -74,6 +74,8 @@ export const lines: Record<string, string[][]> = {
   'stage:update': [[stage, '--name', 'x']],
   'stage:delete': [[stage, '--yes']],
   'stage:stats': [[stage], [stage, '--from', 'yesterday']],
+  'stage:duplicate': [[stage], ['nothing', '--name', 'x']],
+  'stage:preview': [[stage], [stage, '--path', 'shoes']],
   'stage:create': [['Summer', '--json'], ['--json']],
   'customer:delete': [['customer-1', '--yes']],
   'scheduled-task:schedule': [['vendor_cache.cleanup_pages'], ['nothing']],

@@ -2,7 +2,11 @@ import { expect, it, onTestFinished } from 'vitest'
 import { eraseCustomer } from '../../src/stages/erase-customer.ts'
 import { migrations } from '../../src/records/migrations/list.ts'
 import { openRecords } from '../../src/records/open.ts'
-import { createStage, readStage } from '../../src/stages/stages.ts'
+import type { StageRow } from '../../src/records/stage-rows.ts'
+import { saveChannels } from '../../src/stages/sales-channels.ts'
+import { defaultLook, defaultTrigger } from '../../src/stages/look.ts'
+import { toColumns } from '../../src/stages/stage.ts'
+import { readStage } from '../../src/stages/stages.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { settings, startStorefront } from './storefront.ts'
 
@@ -34,12 +38,26 @@ it('a stage of a channel whose id was stored without dashes belongs to the same 
     now: Date.now,
     migrations: migrations.filter(({ name }) => name < '0009'),
   })
-  const { id } = await createStage(before, [{ id: channelId, name: 'Storefront', url: 'http://shop.example' }], {
-    ...settings,
-    salesChannelId: channelId,
-  })
+  const id = '0190c0de-0000-7000-8000-0000000000aa'
+  await saveChannels(before.db, [{ id: channelId, name: 'Storefront', url: 'http://shop.example' }])
+  // The columns of that version.
+  const later = ['starts_at', 'ends_at', 'look', 'opens']
+  const columns = Object.entries(toColumns({ ...settings, salesChannelId: channelId })).filter(
+    ([name]) => !later.includes(name),
+  )
+  const row = { id, ...Object.fromEntries(columns), created_at: 1, updated_at: 1, deleted: null }
+  await before.db
+    .insertInto('vendor_stage')
+    .values(row as StageRow)
+    .execute()
   await before.close()
   const after = await openRecords({ directory, now: Date.now })
   onTestFinished(() => after.close())
-  expect((await readStage(after, id)).salesChannelId).toBe(customer)
+  expect(await readStage(after, id)).toMatchObject({
+    salesChannelId: customer,
+    from: null,
+    until: null,
+    look: defaultLook,
+    trigger: defaultTrigger,
+  })
 })

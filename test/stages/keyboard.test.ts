@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { content, hasChromium, openBrowser, stage } from './visitor.ts'
+import { defaultLook, defaultTrigger } from '../../src/stages/look.ts'
+import { content, hasChromium, html, openBrowser, stage } from './visitor.ts'
 
 const visit = openBrowser()
 
@@ -86,6 +87,39 @@ describe.skipIf(!hasChromium)(
       await page.keyboard.press('Escape')
       await stage(page).waitFor({ state: 'detached' })
       expect(await recorded(3)).toEqual(['impression', 'cta_click', 'close'])
+    })
+
+    it('has a focus ring from the first key on, and none for a visitor with a pointer', async () => {
+      const { shop, page } = await visit([{ trigger: { ...defaultTrigger, scroll: 1 } }])
+      const ring = () =>
+        page.evaluate("getComputedStyle(document.querySelector('vendor-stage').shadowRoot.activeElement).outlineStyle")
+      await page.goto(`${shop.url}/shoes`)
+      await page.mouse.click(300, 300)
+      await page.mouse.wheel(0, 1500)
+      await stage(page).waitFor()
+      expect(await ring()).toBe('none')
+      await page.keyboard.press('Tab')
+      expect(await ring()).toBe('solid')
+      await page.keyboard.press('Escape')
+      const asked = page.waitForResponse(/active/)
+      await page.goto(`${shop.url}/shoes`)
+      await asked
+      await page.keyboard.press('End')
+      await stage(page).waitFor()
+      expect(await ring()).toBe('solid')
+    })
+
+    it('takes no key from a visitor who types, if it is not modal', async () => {
+      const look = { ...defaultLook, position: 'bar' } as const
+      const { shop, page } = await visit([{ look, trigger: { ...defaultTrigger, scroll: 1 } }], {
+        page: html.replace('<h1>', '<input id="q"><h1>'),
+      })
+      await page.goto(`${shop.url}/shoes`)
+      await page.locator('#q').pressSequentially('sho')
+      await page.evaluate('scrollTo(0, 500)')
+      await stage(page).waitFor()
+      await page.keyboard.type('es')
+      expect(await page.locator('#q').inputValue()).toBe('shoes')
     })
 
     it('is an accessible dialog: named, focused, closed by Escape, and restores the focus', async () => {

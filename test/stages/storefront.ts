@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import type { Log } from '../../src/daemon/log.ts'
 import { startDaemon, type Daemon } from '../../src/daemon/daemon.ts'
 import type { Records } from '../../src/records/open.ts'
+import { defaultLook, defaultTrigger } from '../../src/stages/look.ts'
 import { createStage } from '../../src/stages/stages.ts'
 import type { Stage, StageFields } from '../../src/stages/stage.ts'
 import { freePort } from '../helpers/daemon.ts'
@@ -26,6 +27,10 @@ export const settings: StageFields = {
   salesChannelId: null,
   active: true,
   pageTypes: [],
+  from: null,
+  until: null,
+  look: defaultLook,
+  trigger: defaultTrigger,
   content: {
     headline: 'Summer sale',
     html: null,

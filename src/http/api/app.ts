@@ -31,7 +31,10 @@ export function createApi(options: ApiOptions, published: readonly Operation[] =
   addTokenEndpoint(app, options)
   addOpenapi(app)
   addMetrics(app, callers)
-  addAdmin(app)
+  addAdmin(
+    app,
+    options.app.config.salesChannels.map(({ url }) => new URL(url).origin),
+  )
   addSession(app, callers, (exchange) => refuseEarly(exchange, options))
   addStages(app, options.stages)
   app.all('/**', notFound)

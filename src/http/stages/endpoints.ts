@@ -40,6 +40,12 @@ export function stageEndpoints(options: StagesOptions): StageEndpoints {
           : refusal(429, 'Too many requests.', [['Retry-After', '1']]),
       )
     },
+    preview: (request, accepted) =>
+      guarded(async () =>
+        track.admit(toStageRequest(request, accepted))
+          ? await findPreviewed(request, options)
+          : refusal(429, 'Too many requests.', [['Retry-After', '1']]),
+      ),
     script: (request) => guarded(() => script.answer(request)),
     take: (request, body) => {
       const path = options.channels.ownPath(request.scheme, request.host, canonicalPath(request.target))
@@ -71,6 +77,17 @@ async function recordBody(
   if (Buffer.isBuffer(body)) return track.record(stageRequest, path, body)
   if (body === 'aborted') return null
   return body === 'too-large' ? track.tooLarge() : toBodyAnswer(body)
+}
+
+/** The stage of a preview link. It counts nothing, sets no cookie, and its link expires. */
+async function findPreviewed(request: IncomingMessage, options: StagesOptions): Promise<Answer | null> {
+  const body = await readBody(request, largestTrackBody)
+  if (body === 'aborted') return null
+  if (!Buffer.isBuffer(body)) return toBodyAnswer(body)
+  const preview = await options.previewed(body.toString())
+  if (preview === null) return refusal(403, 'This preview link has expired. Make a new one.')
+  const items = await options.tracker.findActive({ preview })
+  return items.length === 0 ? refusal(404, 'This stage does not exist.') : success({ total: items.length, items })
 }
 
 /** Lists the stages that may be shown to this visitor now, considering frequency and `maxPerSession`. */

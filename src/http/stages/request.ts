@@ -23,6 +23,8 @@ export interface StagesOptions {
   customerToken: Pick<CustomerTokenSettings, 'cookie' | 'header'>
   /** Null: tokens are ignored. */
   customerTokens: Pick<CustomerTokens, 'read'> | null
+  /** Verifies the token of a preview link: the id of its stage; null if it shows none. */
+  previewed(token: string): Promise<string | null>
   /** Whether a request without `Origin` is refused. */
   requireOrigin: boolean
   /** Requests per second; null: unlimited. */
@@ -51,6 +53,8 @@ export interface StageEndpoints {
   track(request: IncomingMessage, accepted: Accepted, path: StagePath): Promise<Answer | null>
   /** Lists the stages that may be shown to a visitor now. */
   active(request: IncomingMessage, accepted: Accepted, path: StagePath): Promise<Answer>
+  /** The stage that the token in the body of a POST shows; null where the visitor left before it had arrived. */
+  preview(request: IncomingMessage, accepted: Accepted): Promise<Answer | null>
   /** The storefront script. */
   script(request: IncomingMessage): Promise<Answer>
   /** Answers a POST that was read from the socket; null where it is not an event. */

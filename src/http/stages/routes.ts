@@ -6,9 +6,10 @@ import type { Accepted } from '../front/guard.ts'
 import type { StageEndpoints, StagePath } from './request.ts'
 
 /** Adds the stage endpoints. Events usually bypass them: they are read from the socket (docs/decisions/0039-events-from-the-socket.md). */
-export function addStages(app: H3, { track, active, script }: StageEndpoints): void {
+export function addStages(app: H3, { track, active, preview, script }: StageEndpoints): void {
   addRoutes(app, '/vendor-stage/track', { POST: onChannel(track) })
   addRoutes(app, '/vendor-stage/active', { GET: onChannel(active) })
+  addRoutes(app, '/vendor-stage/preview', { POST: onChannel(preview) })
   addRoutes(app, '/vendor-stage/client.js', { GET: onChannel(script) })
 }
 

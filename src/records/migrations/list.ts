@@ -14,6 +14,7 @@ import { appendOnlyEvents } from './0012-append-only-events.ts'
 import { traffic } from './0013-traffic.ts'
 import { adminSessions } from './0014-admin-sessions.ts'
 import { notifications } from './0015-notifications.ts'
+import { stageLooks } from './0016-stage-looks.ts'
 
 /** Append-only. A database's version is the number of steps that were run on it. */
 export const migrations: readonly Migration[] = [
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   traffic,
   adminSessions,
   notifications,
+  stageLooks,
 ]

@@ -1,4 +1,7 @@
 import type { ActiveStage } from '../batch.ts'
+import type { StageLook } from '../look.ts'
+import type { CallToAction } from '../stage.ts'
+import { style } from './style.ts'
 
 /** A stage on the page. Clickable elements have their action in `data-action`. */
 export interface StageDialog {
@@ -10,37 +13,40 @@ export interface StageDialog {
   remove(): void
 }
 
-const style = `dialog{box-sizing:border-box;width:min(30rem,calc(100vw - 2rem));max-height:90vh;padding:0;overflow:hidden;border:0;border-radius:.75rem;background:#fff;color:#1d2321;font:1rem/1.5 system-ui,sans-serif;box-shadow:0 1rem 3rem #0005}
-dialog[open]{display:flex}
-dialog::backdrop{background:#0008}
-dialog>div{flex:1;padding:2.5rem 2rem 2rem;overflow:auto;overscroll-behavior:contain}
-h2{margin:0 1rem .75rem 0;font-size:1.5rem;line-height:1.2}
-p{margin:.5rem 0;white-space:pre-line}
-img{max-width:100%;height:auto}
-button{font:inherit}
-button,[role=button]{cursor:pointer}
-.x{position:absolute;top:.5rem;right:.5rem;width:2.75rem;height:2.75rem;border:0;border-radius:50%;background:#fffc;font-size:1.5rem;line-height:1;color:inherit}
-.cta{display:inline-block;margin:1rem 0 0;padding:.75rem 1.5rem;border:0;border-radius:.5rem;background:#1f6f5c;color:#fff;font-weight:600;text-decoration:none}
-.never{display:block;margin:1rem 0 0;padding:.25rem 0;border:0;background:0;color:#5b6762;font-size:.875rem;text-decoration:underline}
-:focus-visible{outline:3px solid #2f6fed;outline-offset:2px}`
+/** Whether the page behind the stage is inert until it is closed. */
+export function isModal({ position }: Pick<StageLook, 'position'>): boolean {
+  return position === 'centre' || position === 'sheet'
+}
 
 /**
- * Shows a stage as a modal dialog of the browser, which traps the focus and handles Escape. It is in a shadow tree, so that neither
+ * Shows a stage as a dialog of the browser. A modal one traps the focus and handles Escape. It is in a shadow tree, so that neither
  * the shop's styles nor ours leak.
+ *
+ * @param quiet whether the element that gets the focus has no ring until a key is pressed
+ * @param inert whether it takes no focus and no clicks
  */
-export function mount(stage: ActiveStage): StageDialog {
-  const { headline, html, text, callToAction, dismissLabel, closeLabel } = stage.content
-  const host = document.createElement('vendor-stage')
+export function mount(
+  { content, look }: Pick<ActiveStage, 'content' | 'look'>,
+  page: Document,
+  quiet: boolean,
+  inert = false,
+): StageDialog {
+  const { headline, html, text, callToAction, dismissLabel, closeLabel } = content
+  const host = page.createElement('vendor-stage')
   const shadow = host.attachShadow({ mode: 'open' })
-  const sheet = new CSSStyleSheet()
+  // A style sheet belongs to the window that makes it.
+  const sheet = new page.defaultView!.CSSStyleSheet()
   sheet.replaceSync(style)
   shadow.adoptedStyleSheets = [sheet]
   const dialog = append(shadow, 'dialog', {})
   const box = append(dialog, 'div', {})
+  dress(dialog, box, look)
+  dialog.classList.toggle('quiet', quiet)
+  dialog.inert = inert
   if (headline) {
     append(box, 'h2', { id: 'headline' }, headline)
     dialog.setAttribute('aria-labelledby', 'headline')
-  } else dialog.setAttribute('aria-label', text?.slice(0, 80) || callToAction?.label || document.title)
+  } else dialog.setAttribute('aria-label', text?.slice(0, 80) || callToAction?.label || page.title)
   // The server has sanitised the HTML, and a parsed document runs no scripts.
   if (html !== null)
     append(box, 'section', {}).append(...new DOMParser().parseFromString(html, 'text/html').body.childNodes)
@@ -50,21 +56,11 @@ export function mount(stage: ActiveStage): StageDialog {
     layer.tabIndex = 0
   }
   if (text !== null) append(box, 'p', {}, text)
-  if (callToAction !== null) {
-    const { action, label, url, selector } = callToAction
-    if (action === 'url') append(box, 'a', { class: 'cta', href: url ?? '' }, label)
-    else
-      append(
-        box,
-        'button',
-        { class: 'cta', type: 'button', 'data-action': action, 'data-target': selector ?? '' },
-        label,
-      )
-  }
+  if (callToAction !== null) appendButton(box, callToAction)
   const dismiss = dismissLabel === null ? null : append(box, 'button', { class: 'never', type: 'button' }, dismissLabel)
   const close = append(dialog, 'button', { class: 'x', type: 'button', 'aria-label': closeLabel }, '×')
-  document.body.append(host)
-  dialog.showModal()
+  page.body.append(host)
+  open(dialog, look, page.activeElement)
   return {
     dialog,
     close,
@@ -76,13 +72,56 @@ export function mount(stage: ActiveStage): StageDialog {
   }
 }
 
+function appendButton(box: Node, { action, label, url, selector }: CallToAction): void {
+  if (action === 'url') append(box, 'a', { class: 'cta', href: url ?? '' }, label)
+  else {
+    const layer = { 'data-action': action, 'data-target': selector ?? '' }
+    append(box, 'button', { class: 'cta', type: 'button', ...layer }, label)
+  }
+}
+
+/** Applies the look. Custom properties are set as values, so no text of an operator can end its declaration. */
+function dress(dialog: HTMLElement, box: HTMLElement, { accent, font, image, imageAlt, ...look }: StageLook): void {
+  const { matchMedia } = dialog.ownerDocument.defaultView!
+  dialog.className = `${look.position} ${look.entrance}`
+  dialog.classList.toggle(
+    'dark',
+    look.scheme === 'dark' || (look.scheme === 'auto' && matchMedia('(prefers-color-scheme:dark)').matches),
+  )
+  if (font) dialog.style.setProperty('--vendor-stage-font', font)
+  if (accent) {
+    dialog.style.setProperty('--vendor-stage-accent', accent)
+    dialog.style.setProperty('--vendor-stage-accent-text', inkOn(accent))
+  }
+  // An image that the shop does not have, or does not allow, leaves no gap.
+  if (image) {
+    const picture = append(box, 'img', { class: 'pic', src: image, alt: imageAlt })
+    picture.onerror = () => picture.remove()
+  }
+}
+
+/** Black or white, whichever has more contrast with a colour `#rrggbb` (WCAG 2, with the gamma of sRGB as 2.2). */
+function inkOn(colour: string): string {
+  const [red, green, blue] = [1, 3, 5].map((at) => (parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2)
+  return red! * 0.2126 + green! * 0.7152 + blue! * 0.0722 > 0.18 ? '#000' : '#fff'
+}
+
+/** Opens the dialog. One that is not modal takes the focus as a whole, so that no key presses its button, and not from a visitor who types. */
+function open(dialog: HTMLDialogElement, look: StageLook, focused: Element | null): void {
+  if (isModal(look)) return dialog.showModal()
+  if (focused?.matches('input,textarea,select,[contenteditable]')) return void (dialog.open = true)
+  dialog.tabIndex = -1
+  dialog.show()
+  dialog.focus()
+}
+
 function append<Name extends keyof HTMLElementTagNameMap>(
   parent: Node,
   name: Name,
   attributes: Record<string, string>,
   text = '',
 ): HTMLElementTagNameMap[Name] {
-  const element = document.createElement(name)
+  const element = parent.ownerDocument!.createElement(name)
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
   element.textContent = text
   parent.appendChild(element)

@@ -21,6 +21,21 @@ export function pressWithKeys(dialog: HTMLElement): void {
   })
 }
 
+/** Calls back when Escape is pressed in a dialog, and shows where the focus is from the first key on. */
+export function onEscape(dialog: HTMLElement, isModal: boolean, close: () => void): void {
+  const end = (event: Event) => {
+    // The next stage must not take this key as its own.
+    event.preventDefault()
+    close()
+  }
+  dialog.addEventListener('cancel', end)
+  dialog.addEventListener('keydown', (event) => {
+    dialog.classList.remove('quiet')
+    // The browser makes it a `cancel` for modal dialogs only.
+    if (!isModal && event.key === 'Escape') end(event)
+  })
+}
+
 /** The element that `mount` gave the role `button`; the server strips `role` from the content. */
 function layerOf({ target }: Event): HTMLElement | null {
   return (target as Element).getAttribute('role') === 'button' ? (target as HTMLElement) : null

@@ -5,9 +5,10 @@
  */
 import type { ActiveStage } from '../batch.ts'
 import type { EventType } from '../stage.ts'
-import { mount } from './dialog.ts'
-import { pressWithKeys } from './keys.ts'
+import { isModal, mount } from './dialog.ts'
+import { onEscape, pressWithKeys } from './keys.ts'
 import { mayShow, report } from './report.ts'
+import { whenTriggered } from './trigger.ts'
 
 const script = (document.currentScript ??
   document.querySelector('script[src*="/vendor-stage/client.js"]')) as HTMLScriptElement | null
@@ -17,24 +18,48 @@ const pageType = script?.dataset['pageType']
 /** Visible share of the dialog that counts as seen. */
 const seenShare = 0.5
 
+/** The token of a preview link, which shows one stage without counting it. */
+function previewToken(): string | undefined {
+  return /^#vendor-stage-preview=([\w.-]+)$/.exec(location.hash)?.[1]
+}
+
+/** Whether the last input was a key: then the visitor has to see where the focus is. */
+let usesKeys = false
+
 async function start(): Promise<void> {
-  const answer = await fetch(
-    `${base}active${pageType === undefined ? '' : `?pageType=${encodeURIComponent(pageType)}`}`,
-    { cache: 'no-store' },
-  )
-  if (!answer.ok) return
-  const { items } = (await answer.json()) as { items: ActiveStage[] }
-  for (const stage of items) {
-    if (mayShow(stage)) await show(stage)
+  const preview = previewToken()
+  const answer = await (preview === undefined
+    ? fetch(`${base}active${pageType === undefined ? '' : `?pageType=${encodeURIComponent(pageType)}`}`, {
+        cache: 'no-store',
+      })
+    : fetch(`${base}preview`, { method: 'POST', body: preview }))
+  const { items, message } = (await answer.json()) as { items?: ActiveStage[]; message?: string }
+  if (preview !== undefined && !answer.ok && message) return show(notice(message), false)
+  const begun = Date.now()
+  let last: Promise<unknown> = Promise.resolve()
+  for (const stage of items ?? []) {
+    const isOver = () => stage.endsIn !== null && Date.now() - begun >= stage.endsIn
+    // Stages wait for their triggers together, and for each other once they are open.
+    void whenTriggered(stage.trigger).then(() => {
+      last = last.then(() =>
+        preview !== undefined || (mayShow(stage) && !isOver()) ? show(stage, preview === undefined) : undefined,
+      )
+    })
   }
 }
 
+/** A stage that says why there is none. */
+function notice(headline: string): ActiveStage {
+  const content = { headline, html: null, text: null, callToAction: null, dismissLabel: null, closeLabel: '×' }
+  return { content, look: { position: 'centre' } } as ActiveStage
+}
+
 /** Shows a stage. Resolves when it is closed. */
-function show(stage: ActiveStage): Promise<void> {
+function show(stage: ActiveStage, counts: boolean): Promise<void> {
   return new Promise((resolve) => {
-    const { dialog, close, dismiss, remove } = mount(stage)
+    const { dialog, close, dismiss, remove } = mount(stage, document, !usesKeys)
     // A consent hook that throws means no consent, and must not break the page.
-    const send = (type: EventType) => void report(base, stage, type, pageType).catch(() => {})
+    const send = (type: EventType) => counts && void report(base, stage, type, pageType).catch(() => {})
     const seen = once(() => send('impression'))
     const stopWatching = watchSeen(dialog, seen)
     // Every act implies an impression.
@@ -82,10 +107,7 @@ function show(stage: ActiveStage): Promise<void> {
     dialog.addEventListener('auxclick', onClick)
     pressWithKeys(dialog)
     // Escape counts as a click on the close button.
-    dialog.addEventListener('cancel', (event) => {
-      event.preventDefault()
-      end('close')
-    })
+    onEscape(dialog, isModal(stage.look), () => end('close'))
   })
 }
 
@@ -145,6 +167,10 @@ const page = document as Document & { prerendering?: boolean; vendorStage?: true
 // A page that includes the script twice shows its stages once. A prerendered page waits until it is shown.
 if (page.vendorStage === undefined) {
   page.vendorStage = true
+  for (const type of ['keydown', 'pointerdown'])
+    addEventListener(type, () => void (usesKeys = type === 'keydown'), { capture: true, passive: true })
+  // A preview link that is opened on its own page does not load it again.
+  addEventListener('hashchange', () => previewToken() !== undefined && location.reload())
   if (page.prerendering === true) document.addEventListener('prerenderingchange', whenLoaded, { once: true })
   else whenLoaded()
 }
