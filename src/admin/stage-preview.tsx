@@ -44,7 +44,12 @@ export function StagePreview({ draft, channels }: { draft: Draft; channels: read
   return (
     <section aria-label="Preview">
       <div class="row">
-        <Choices label="Device" of={Object.keys(devices) as Device[]} value={device} set={setDevice} />
+        <Choices
+          label="Device"
+          of={Object.keys(devices) as Device[]}
+          value={device}
+          set={(name) => setDevice(name as Device)}
+        />
         <Choices
           label="System"
           of={['Light', 'Dark']}
