@@ -3,7 +3,7 @@ import type { HeaderPair } from '../pages/page.ts'
 import { decodedForms, isCommonBrowserValue } from './browser-values.ts'
 import { fieldValue } from './fields.ts'
 import type { Lookup } from './lookup.ts'
-import { findAny, shortestNeedle } from './search.ts'
+import { NeedleSearch, shortestNeedle } from './search.ts'
 import { varyNames } from './vary.ts'
 
 /**
@@ -48,16 +48,15 @@ export function reflectedField(
   const vary = varyNames(headers)
   const redirecting = redirectingField(question, sent, headers, vary)
   if (redirecting !== null) return redirecting
-  const { words, needles } = wantedIn(question, sent, vary)
+  const { words, needles, search } = wantedIn(question, sent, vary)
   if (needles.size === 0 && words.size === 0) return null
   const head = headers
     .filter(([name]) => !grammatical.has(name.toLowerCase()))
     .map(([, value]) => value)
     .join('\n')
-  const text = `${head}\n${body.toString('latin1')}`.toLowerCase()
-  const word = findWord(text, words)
+  const word = words.size === 0 ? null : findWord(`${head}\n${body.latin1Slice()}`.toLowerCase(), words)
   if (word !== null) return words.get(word)!
-  const found = findAny(text, needles.keys())
+  const found = search?.find(Buffer.from(head, 'latin1')) ?? search?.find(body) ?? null
   return found === null ? null : needles.get(found)!
 }
 
@@ -66,6 +65,8 @@ interface Wanted {
   /** Whole words. */
   words: ReadonlyMap<string, string>
   needles: ReadonlyMap<string, string>
+  /** Null without needles. */
+  search: NeedleSearch | null
 }
 
 /** Browsers send the same fields with each request, and crawlers do. */
@@ -81,9 +82,13 @@ function wantedIn(question: Question, sent: readonly HeaderPair[], vary: readonl
   if (wanted !== undefined) return wanted
   const all = tellingValues(question, sent, vary)
   const telling = distinct(all.filter(({ whole }) => !whole))
+  const needles = new Map(
+    telling.flatMap(({ name, value }) => spellings(value.toLowerCase()).map((form) => [form, name])),
+  )
   wanted = {
     words: new Map(all.filter(({ whole }) => whole).map(({ name, value }) => [value.toLowerCase(), name])),
-    needles: new Map(telling.flatMap(({ name, value }) => spellings(value.toLowerCase()).map((form) => [form, name]))),
+    needles,
+    search: needles.size === 0 ? null : new NeedleSearch(needles.keys()),
   }
   if (key.length <= longestKnown) known.set(key, wanted)
   return wanted
@@ -95,7 +100,6 @@ const isWord = /^[a-z0-9]{1,5}$/i
 
 /** Finds the first whole word of a text that is in `words` (lower case), in one pass; null if there is none. */
 function findWord(text: string, words: ReadonlyMap<string, string>): string | null {
-  if (words.size === 0) return null
   for (const [run] of text.matchAll(/[a-z0-9]+/g)) if (run.length <= longestWord && words.has(run)) return run
   return null
 }

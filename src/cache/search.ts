@@ -1,52 +1,102 @@
-/** Minimum length of a needle: the search indexes candidates by this many characters. */
+/** Minimum length of a needle: candidates are grouped by this many characters. */
 export const shortestNeedle = 4
 
-/** Comparisons allowed in addition to two per character. Only needles crafted for a text need more. */
+/** Comparisons of up to 16 characters allowed in addition to two per character. Only needles crafted for a text need more. */
 const spareComparisons = 100_000
+const comparedAtOnce = 16
 
-/** Marks the ends of candidates during a search: one for all searches, because 64 kB for each would be most of a miss's garbage. */
-const filter = new Uint8Array(1 << 16)
+/** Bytes of a block: the search compares the last ones of a window with the blocks of all needles at once. */
+const block = 3
+const longestWindow = 255
+/** Needles below this length shorten the window. A few of them are searched for one by one, which takes 2 µs each in 20 kB. */
+const longEnough = 8
+const mostPlain = 8
+/** A power of two. With more blocks than this, the search takes one step per byte. */
+const slots = 4096
 
 /**
- * Finds any of many needles (each of at least `shortestNeedle` characters) in a text; null when none is found. Scans
- * the text once, however many needles a visitor supplies. When the comparison limit is reached, returns the current
- * needle.
+ * Finds any of many needles in bytes, however many there are: Wu and Manber's algorithm, which passes over most of a text. Letters
+ * match in either case.
  */
-export function findAny(text: string, needles: Iterable<string>): string | null {
-  const candidates = new Map<number, string[]>()
-  for (const needle of needles) {
-    let key = 0
-    for (let index = 0; index < shortestNeedle; index++) key = push(key, needle.charCodeAt(index))
-    filter[slotOf(key)] = 1
-    const same = candidates.get(key)
-    if (same === undefined) candidates.set(key, [needle])
-    else same.push(needle)
-  }
-  try {
-    return findCandidate(text, candidates)
-  } finally {
-    for (const key of candidates.keys()) filter[slotOf(key)] = 0
-  }
-}
+export class NeedleSearch {
+  /** Needles searched for one by one. */
+  readonly #plain: readonly string[]
+  /** Length of the window: that of the shortest other needle. Infinite when there is none. */
+  readonly #window: number
+  /** How far the window may move, by the block at its end. */
+  readonly #steps = new Uint8Array(slots)
+  /** Needles by their first four characters. */
+  readonly #candidates = new Map<number, string[]>()
 
-function findCandidate(text: string, candidates: ReadonlyMap<number, readonly string[]>): string | null {
-  let key = 0
-  let comparisons = spareComparisons + 2 * text.length
-  for (let end = 1; end <= text.length; end++) {
-    key = push(key, text.charCodeAt(end - 1))
-    if (filter[slotOf(key)] === 0 || end < shortestNeedle) continue
-    for (const needle of candidates.get(key) ?? []) {
-      if (text.startsWith(needle, end - shortestNeedle) || --comparisons < 0) return needle
+  /** @param needles in lower case, each of at least `shortestNeedle` characters */
+  constructor(needles: Iterable<string>) {
+    const all = [...needles]
+    const short = all.filter(({ length }) => length < longEnough)
+    this.#plain = short.length > mostPlain ? [] : short
+    const others = all.filter((needle) => !this.#plain.includes(needle))
+    this.#window = others.reduce((least, { length }) => Math.min(least, length, longestWindow), Infinity)
+    this.#steps.fill(this.#window - block + 1)
+    for (const needle of others) {
+      const key = keyOf((index) => needle.charCodeAt(index), 0)
+      const same = this.#candidates.get(key)
+      if (same === undefined) this.#candidates.set(key, [needle])
+      else same.push(needle)
+      for (let end = block - 1; end < this.#window; end++) {
+        const slot = slotOf(needle.charCodeAt(end - 2), needle.charCodeAt(end - 1), needle.charCodeAt(end))
+        this.#steps[slot] = Math.min(this.#steps[slot]!, this.#window - 1 - end)
+      }
     }
   }
-  return null
+
+  /** The first needle in a text, read as Latin-1; null when there is none. At the limit of comparisons, the current needle. */
+  find(text: Buffer): string | null {
+    const lowered = this.#plain.length === 0 ? '' : text.latin1Slice().toLowerCase()
+    return this.#plain.find((needle) => lowered.includes(needle)) ?? this.#findOther(text)
+  }
+
+  #findOther(text: Buffer): string | null {
+    const window = this.#window
+    const steps = this.#steps
+    let comparisons = spareComparisons + 2 * text.length
+    for (let end = window - 1; end < text.length;) {
+      const step = steps[slotOf(text[end - 2]!, text[end - 1]!, text[end]!)]!
+      if (step > 0) {
+        end += step
+        continue
+      }
+      const start = end - window + 1
+      for (const needle of this.#candidates.get(keyOf((index) => text[index]!, start)) ?? []) {
+        const length = commonLength(text, start, needle)
+        comparisons -= 1 + Math.floor(length / comparedAtOnce)
+        if (length === needle.length || comparisons < 0) return needle
+      }
+      end += 1
+    }
+    return null
+  }
 }
 
-/** The last four characters as one number, using the low byte of each. */
-function push(key: number, code: number): number {
-  return (key << 8) | (code & 0xff)
+/** How many characters of a needle are in a text at a position, in either case. */
+function commonLength(text: Buffer, start: number, needle: string): number {
+  let length = 0
+  while (length < needle.length && lower(text[start + length]) === needle.charCodeAt(length)) length += 1
+  return length
 }
 
-function slotOf(key: number): number {
-  return Math.imul(key, 0x9e3779b1) >>> 16
+/** A Latin-1 character in lower case. */
+function lower(code = 0): number {
+  const isUpper = (code >= 0x41 && code <= 0x5a) || (code >= 0xc0 && code <= 0xde && code !== 0xd7)
+  return isUpper ? code + 0x20 : code
+}
+
+/** Four characters as one number, using the low byte of each without the bit that distinguishes cases. */
+function keyOf(codeAt: (index: number) => number, start: number): number {
+  let key = 0
+  for (let index = start; index < start + shortestNeedle; index++) key = (key << 8) | ((codeAt(index) | 0x20) & 0xff)
+  return key
+}
+
+function slotOf(first: number, second: number, third: number): number {
+  const key = (((first | 0x20) & 0xff) << 16) | (((second | 0x20) & 0xff) << 8) | ((third | 0x20) & 0xff)
+  return Math.imul(key, 0x9e3779b1) >>> 20
 }
