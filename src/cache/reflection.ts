@@ -54,7 +54,7 @@ export function reflectedField(
     .filter(([name]) => !grammatical.has(name.toLowerCase()))
     .map(([, value]) => value)
     .join('\n')
-  const word = words.size === 0 ? null : findWord(`${head}\n${body.latin1Slice()}`.toLowerCase(), words)
+  const word = words.size === 0 ? null : findWord(`${head}\n${body.toString('latin1')}`.toLowerCase(), words)
   if (word !== null) return words.get(word)!
   const found = search?.find(Buffer.from(head, 'latin1')) ?? search?.find(body) ?? null
   return found === null ? null : needles.get(found)!

@@ -50,7 +50,7 @@ export class NeedleSearch {
 
   /** The first needle in a text, read as Latin-1; null when there is none. At the limit of comparisons, the current needle. */
   find(text: Buffer): string | null {
-    const lowered = this.#plain.length === 0 ? '' : text.latin1Slice().toLowerCase()
+    const lowered = this.#plain.length === 0 ? '' : text.toString('latin1').toLowerCase()
     return this.#plain.find((needle) => lowered.includes(needle)) ?? this.#findOther(text)
   }
 

@@ -80,12 +80,14 @@ export class GroupWrites {
   /** Runs inside the write transaction, which may be repeated. */
   #insert(index: PageIndex, group: readonly NewPage[], written: readonly (WrittenBody | null)[]): (Page | null)[] {
     const { maxSize, maxVariants, now, bodies, housekeeper } = this.#parts
+    const admits = index.log.judge()
     const stored = group.map(({ draft, fence }, at) => {
       const body = written[at] ?? null
-      if (body === null || !index.log.admits(fence, draft)) return null
+      if (body === null || !admits(fence, draft)) return null
       const { file, size, digest } = body
       return index.writes.insert(draft, { file, size, digest }, maxVariants, now())
     })
+    index.writes.link(stored.filter((page) => page !== null))
     if (index.counters.totals().size > maxSize) {
       index.evict(maxSize, Math.max(evictionSlice, group.length))
       housekeeper.evict()

@@ -2,6 +2,7 @@ import type { Database, Statement } from 'better-sqlite3'
 import type { Encoding, Page, PageDraft, PageType } from './page.ts'
 import type { StoredHits } from './page-store.ts'
 import {
+  finiteTimes,
   hashKey,
   pageColumns,
   sealOf,
@@ -15,6 +16,7 @@ import {
 import type { Counters, Sums } from './counters.ts'
 import type { EvictionCause, Evictions } from './evictions.ts'
 import { live, type StoredBody } from './page-reads.ts'
+import { TagLinks } from './tag-links.ts'
 
 /** The removal that removed a page, and the index of the tag or URL that selected it. */
 export interface PlaceInTrace {
@@ -39,12 +41,10 @@ export class PageWrites {
   readonly #insertQuery: Statement<[InsertedRow], number>
   readonly #getQuery: Statement<[number, string], StoredRow>
   readonly #getVariantsQuery: Statement<[number, string], PageRow>
-  readonly #getIdsOfUrlQuery: Statement<[string], { id: number; unconfirmed: number }>
+  readonly #getIdsOfUrlQuery: Statement<[string, string], { id: number; unconfirmed: number; same: number }>
   readonly #freshenQuery: Statement<[Record<string, unknown>]>
   readonly #recodeQuery: Statement<[Record<string, unknown>]>
-  readonly #addTagQuery: Statement<[string]>
-  readonly #linkTagQuery: Statement<[number, string]>
-  readonly #unlinkTagsQuery: Statement<[number]>
+  readonly #tags: TagLinks
   readonly #sumQuery: Statement<[string], Sums & { type: PageType }>
   readonly #evictions: Evictions
   readonly #killQuery: Statement<[number | null, number | null, string]>
@@ -70,18 +70,15 @@ export class PageWrites {
     this.#getVariantsQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND ${live}`)
     this.#getIdsOfUrlQuery = database.prepare(`
-      SELECT p.id, instr(p.key, '${unconfirmedMark}') > 0 AS unconfirmed FROM page p WHERE p.url = ? AND ${live}
-      ORDER BY unconfirmed DESC, p.used_at, p.id`)
+      SELECT p.id, instr(p.key, '${unconfirmedMark}') > 0 AS unconfirmed, p.key = ? AS same FROM page p
+      WHERE p.url = ? AND ${live} ORDER BY unconfirmed DESC, p.used_at, p.id`)
     this.#freshenQuery = database.prepare(`
       UPDATE page SET type = @type, epoch = @epoch, cached_at = @cached_at, delete_at = @delete_at, used_at = @used_at,
         record = @record, seal = @seal
       WHERE id = @id`)
     this.#recodeQuery = database.prepare(`
       UPDATE page SET size = @size, digest = @digest, file = @file, record = @record, seal = @seal WHERE id = @id`)
-    this.#addTagQuery = database.prepare('INSERT INTO tag (name) VALUES (?) ON CONFLICT DO NOTHING')
-    this.#linkTagQuery = database.prepare(`
-      INSERT INTO page_tag (tag_id, page_id) SELECT id, ? FROM tag WHERE name = ? ON CONFLICT DO NOTHING`)
-    this.#unlinkTagsQuery = database.prepare('DELETE FROM page_tag WHERE page_id = ?')
+    this.#tags = new TagLinks(database)
     this.#sumQuery = database.prepare(`
       SELECT p.type, count(*) AS count, sum(p.original_size) AS originalSize, sum(p.size) AS size,
         sum(p.generation_us) AS generationUs, sum(p.hits) AS hits, sum(p.hit_us) AS hitUs
@@ -104,7 +101,7 @@ export class PageWrites {
   }
 
   /**
-   * Inserts a page, replacing the variant that it renews. Beyond `maxVariants` of its URL it evicts the least recently
+   * Inserts a page without its tags (`link`), replacing the variant that it renews. Beyond `maxVariants` of its URL it evicts the least recently
    * used ones: per URL rather than per key, since visitors choose the cookies in a key. Variants of unconfirmed
    * visitors are evicted first and evict only each other, so that forged variants never evict confirmed ones.
    */
@@ -125,19 +122,20 @@ export class PageWrites {
       delete_at: draft.deleteAt,
     })
     if (id === undefined) throw new Error('An insert returned no row')
-    this.#linkTags(id, draft.tags)
     this.#counters.add(draft.type, {
       ...{ count: 1, originalSize: draft.originalSize, size: body.size },
       ...{ generationUs, hits: 0, hitUs: 0 },
     })
-    return toPage({ ...row, id, hits: 0, hit_us: 0 })
+    return { ...draft, ...finiteTimes(draft), id, size: body.size, hits: 0, hitMs: 0, usedAt: now }
   }
 
   #replaceVariants(draft: PageDraft, keyHash: number, maxVariants: number): void {
+    const known = this.#getIdsOfUrlQuery.all(draft.key, draft.url)
+    if (known.length === 0) return
     const variant = variantOf(draft)
-    const rows = this.#getVariantsQuery.all(keyHash, draft.key)
+    const rows = known.some(({ same }) => same === 1) ? this.#getVariantsQuery.all(keyHash, draft.key) : []
     const doomed = rows.filter((row) => variantOf(toPage(row)) === variant).map((row) => row.id)
-    const others = this.#getIdsOfUrlQuery.all(draft.url).filter(({ id }) => !doomed.includes(id))
+    const others = known.filter(({ id }) => !doomed.includes(id))
     const evictable = draft.key.includes(unconfirmedMark)
       ? others.filter(({ unconfirmed }) => unconfirmed === 1)
       : others
@@ -172,8 +170,8 @@ export class PageWrites {
     this.#refreshQuery.run(row.id)
     if (draft.type !== row.type) this.#move(row, draft.type)
     if (stored.tags.join('\0') !== draft.tags.join('\0')) {
-      this.#unlinkTagsQuery.run(row.id)
-      this.#linkTags(row.id, draft.tags)
+      this.#tags.unlink(row.id)
+      this.#tags.link([{ id: row.id, tags: draft.tags }])
     }
     return toPage(renewed)
   }
@@ -200,11 +198,9 @@ export class PageWrites {
     this.#counters.add(type, sums)
   }
 
-  #linkTags(id: number, tags: readonly string[]): void {
-    for (const tag of tags) {
-      this.#addTagQuery.run(tag)
-      this.#linkTagQuery.run(id, tag)
-    }
+  /** Adds the tags of inserted pages. */
+  link(pages: readonly Page[]): void {
+    this.#tags.link(pages)
   }
 
   /**

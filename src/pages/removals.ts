@@ -119,9 +119,19 @@ export class RemovalLog {
 
   /** Whether a page whose fetch began at the fence may still be stored. Runs inside the write transaction. */
   admits(fence: Fence, draft: PageDraft): boolean {
+    return this.judge()(fence, draft)
+  }
+
+  /** `admits` for several pages of one transaction, which share the look at the log. */
+  judge(): (fence: Fence, draft: PageDraft) => boolean {
     const state = this.state()
-    if (state.cleared !== 0 || state.generation !== fence.generation || fence.sequence < state.floor) return false
-    return !this.since(fence.sequence).some(({ selection }) => selects(selection, draft))
+    const removals = new Map<number, Removal[]>()
+    return ({ generation, sequence }, draft) => {
+      if (state.cleared !== 0 || state.generation !== generation || sequence < state.floor) return false
+      const since = removals.get(sequence) ?? this.since(sequence)
+      removals.set(sequence, since)
+      return !since.some(({ selection }) => selects(selection, draft))
+    }
   }
 
   prune(before: number): void {

@@ -11,9 +11,9 @@ import { Renewals } from './renewals.ts'
 const watchInterval = 250
 /** After a pause this long in milliseconds (stopped process, blocked event loop) the files are checked before use. */
 const trustedFor = 1_000
-
 /** Delay of a warning in milliseconds: a command that reports the failure itself asks for it within this time. */
 const warningDelay = 100
+const resolved = Promise.resolve()
 
 export interface SharedIndexOptions {
   places: Places
@@ -35,6 +35,7 @@ export class SharedIndex {
   #seen = 0 // The last removal known to the listeners.
   #lookedAt = 0
   #looking = false
+  #isPolled = false
   #closed = false
   #warned = ''
   #warning: NodeJS.Timeout | undefined
@@ -77,9 +78,12 @@ export class SharedIndex {
     }
   }
 
+  /** Looks once per uninterrupted run of code: no request arrives during one. */
   poll(): void {
     const index = this.#index
-    if (index === null) return
+    if (index === null || this.#isPolled) return
+    this.#isPolled = true
+    void resolved.then(this.#forgetPoll)
     try {
       if (performance.now() - this.#lookedAt > trustedFor) this.look()
       else if (index.dataVersion() !== this.#version) this.catchUp()
@@ -87,6 +91,8 @@ export class SharedIndex {
       this.fail(error)
     }
   }
+
+  readonly #forgetPoll = () => void (this.#isPolled = false)
 
   /** Reads new removals and notifies the listeners. */
   catchUp(): void {
@@ -110,8 +116,7 @@ export class SharedIndex {
 
   #learnRenewals(index: PageIndex): void {
     const keys = this.renewals.learn(index.reads)
-    if (keys === null) this.#tell({ kind: 'all' })
-    else this.renewals.tell(keys)
+    return keys === null ? this.#tell({ kind: 'all' }) : this.renewals.tell(keys)
   }
 
   /** Notifies the listeners of a removal that this process committed, and of earlier ones. */
@@ -283,7 +288,7 @@ export class SharedIndex {
   }
 
   #tell(selection: Selection): void {
-    this.#listeners.forEach((listener) => listener(selection))
+    for (const listener of this.#listeners) listener(selection)
   }
 
   close(): void {

@@ -108,6 +108,8 @@ describe('a page that waits to be stored', () => {
       index.log.append(selection, 0)
       return taken
     })
+    // The store looks for removals once per uninterrupted run of code.
+    await Promise.resolve()
     expect(pages.find(key)).toEqual([])
     const page = (await taking)!
     expect(await pages.readBody(page)).toBeNull()
