@@ -75,7 +75,14 @@ function fill(): Partial<Measured> {
         const path = join(places.bodies, file)
         if (n % namesPerFile === 0) writeFileSync((source = path), body, { mode: 0o600 })
         else linkSync(source, path)
-        index.writes.link([index.writes.insert(page, { file, size: body.length, digest }, 64, page.cachedAt)])
+        index.writes.link([
+          index.writes.insert(
+            page,
+            { file, fileSize: body.length, at: 0, size: body.length, digest },
+            64,
+            page.cachedAt,
+          ),
+        ])
       }
     })
   }

@@ -17,18 +17,20 @@ import { BodyReader } from './body-reader.ts'
 import { codeOf } from './faults.ts'
 import { hashKey } from './page-row.ts'
 import type { StoredBody } from './page-reads.ts'
-import { AlteredBody, digestsOf, pieceSize, sha256 } from './piece-digests.ts'
+import { AlteredBody, digestsOf, listSize, pieceSize, sha256 } from './piece-digests.ts'
 import { directoryMode, fileMode, type Places } from './places.ts'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants
 
-/** A body under its temporary name, before `place`. */
-export interface WrittenBody extends StoredBody {
+/** A file with one body or several under its temporary name, before `place`. */
+export interface WrittenFile {
+  file: string
+  bodies: readonly StoredBody[]
   temporary: string
   isPlaced: boolean
 }
 
-/** A new name for the body of a page, relative to the directory of bodies. */
+/** A new name for a file with the body of a page, and perhaps others, relative to the directory of bodies. */
 export function newBodyFile(key: string): string {
   const { name } = hashKey(key)
   return `${name.slice(0, 2)}/${name}.${randomBytes(4).toString('hex')}`
@@ -40,7 +42,10 @@ export function newBodyFile(key: string): string {
  */
 export type Unread = 'altered' | 'unreadable'
 
-/** The bodies, one file each. File names come from the hash of the key, never from a URL. */
+/**
+ * The files of bodies. The small bodies of a transaction share one, a large body has its own
+ * (docs/decisions/0093-shared-body-files.md). File names come from the hash of a key, never from a URL.
+ */
 export class BodyFiles {
   readonly #places: Places
 
@@ -49,16 +54,26 @@ export class BodyFiles {
   }
 
   /**
-   * Writes a body under a temporary name, without syncing: the digest detects a body torn by a power cut. Synchronous:
-   * it runs in threads that serve no visitors, and costs a fifth of the asynchronous calls. @throws the system's error
+   * Writes bodies under a temporary name, without syncing: the digest detects a body torn by a power cut. Synchronous:
+   * it runs in threads that serve no visitors, and costs a fifth of the asynchronous calls.
+   * @param content one body of any size, or several of one piece each
+   * @throws the system's error
    */
-  write(file: string, body: Buffer): WrittenBody {
+  write(file: string, content: readonly Buffer[]): WrittenFile {
     const temporary = join(this.#places.temporary, randomBytes(16).toString('hex'))
-    const { digest, list } = digestsOf(body)
+    const bodies: StoredBody[] = []
+    const parts: Buffer[] = []
+    const fileSize = content.reduce((sum, { length }) => sum + length + listSize(length), 0)
+    let at = 0
+    for (const body of content) {
+      const { digest, list } = digestsOf(body)
+      bodies.push({ file, fileSize, at, size: body.length, digest })
+      parts.push(body, list)
+      at += body.length + list.length
+    }
     const handle = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode)
     try {
-      writeWhole(handle, body)
-      if (list.length > 0) writeWhole(handle, list)
+      writeWhole(handle, parts.length === 2 ? parts : [Buffer.concat(parts)])
       this.#prepareShard(file.slice(0, 2))
     } catch (error) {
       unlinkSync(temporary)
@@ -66,7 +81,7 @@ export class BodyFiles {
     } finally {
       closeSync(handle)
     }
-    return { file, size: body.length, digest, temporary, isPlaced: false }
+    return { file, bodies, temporary, isPlaced: false }
   }
 
   #prepareShard(shard: string): void {
@@ -79,17 +94,17 @@ export class BodyFiles {
   }
 
   /**
-   * Gives a body its final name, once: the transaction around it may be repeated. The last step before its row is
+   * Gives a file its final name, once: the transaction around it may be repeated. The last step before its row is
    * committed, so that a crash leaves no row without a body.
    */
-  place(body: WrittenBody): void {
-    if (!body.isPlaced) renameSync(body.temporary, this.#path(body.file))
-    body.isPlaced = true
+  place(written: WrittenFile): void {
+    if (!written.isPlaced) renameSync(written.temporary, this.#path(written.file))
+    written.isPlaced = true
   }
 
-  async discard(body: WrittenBody): Promise<void> {
-    if (body.isPlaced) await this.remove(body.file)
-    else await unlinkQuietly(body.temporary)
+  async discard(written: WrittenFile): Promise<void> {
+    if (written.isPlaced) await this.remove(written.file)
+    else await unlinkQuietly(written.temporary)
   }
 
   async remove(file: string): Promise<void> {
@@ -123,9 +138,9 @@ export class BodyFiles {
     try {
       file = openSync(this.#path(stored.file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
       const found = fstatSync(file)
-      if (!found.isFile() || found.size !== stored.size) return null
+      if (!found.isFile() || found.size !== stored.fileSize) return null
       const body = Buffer.allocUnsafeSlow(stored.size)
-      const isWhole = readSync(file, body, 0, body.length, 0) === body.length
+      const isWhole = readSync(file, body, 0, body.length, stored.at) === body.length
       return isWhole && timingSafeEqual(sha256(body), stored.digest) ? body : null
     } catch {
       return null
@@ -195,8 +210,8 @@ async function removeOlder(path: string, moment: number): Promise<boolean> {
 }
 
 /** A full disk may take the start of a body and refuse the rest. */
-function writeWhole(handle: number, body: Buffer): void {
-  for (let at = 0; at < body.length;) at += writeSync(handle, body, at)
+function writeWhole(handle: number, parts: readonly Buffer[]): void {
+  for (const part of parts) for (let at = 0; at < part.length;) at += writeSync(handle, part, at)
 }
 
 function makeDirectory(path: string): void {

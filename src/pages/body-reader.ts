@@ -9,9 +9,12 @@ export class BodyReader {
   readonly #handle: FileHandle
   readonly #list: Buffer
   readonly #digest: Buffer
+  /** Offset of the body in its file, in bytes. */
+  readonly #at: number
 
-  private constructor(handle: FileHandle, { size, digest }: StoredBody, list: Buffer) {
+  private constructor(handle: FileHandle, { size, digest, at }: StoredBody, list: Buffer) {
     this.size = size
+    this.#at = at
     this.#handle = handle
     this.#list = list
     this.#digest = digest
@@ -24,9 +27,9 @@ export class BodyReader {
   static async over(handle: FileHandle, stored: StoredBody): Promise<BodyReader> {
     const found = await handle.stat()
     const list = Buffer.allocUnsafeSlow(listSize(stored.size))
-    if (!found.isFile() || found.size !== stored.size + list.length) throw new AlteredBody()
+    if (!found.isFile() || found.size !== stored.fileSize) throw new AlteredBody()
     if (list.length > 0) {
-      const { bytesRead } = await handle.read(list, 0, list.length, stored.size)
+      const { bytesRead } = await handle.read(list, 0, list.length, stored.at + stored.size)
       if (bytesRead !== list.length || !timingSafeEqual(sha256(list), stored.digest)) throw new AlteredBody()
     }
     return new BodyReader(handle, stored, list)
@@ -40,7 +43,7 @@ export class BodyReader {
   async read(piece: number, into: Buffer): Promise<Buffer> {
     const start = piece * pieceSize
     const wanted = into.subarray(0, Math.min(pieceSize, this.size - start))
-    const { bytesRead } = await this.#handle.read(wanted, 0, wanted.length, start)
+    const { bytesRead } = await this.#handle.read(wanted, 0, wanted.length, this.#at + start)
     const digest = this.#list.length === 0 ? this.#digest : digestIn(this.#list, piece)
     if (bytesRead !== wanted.length || !timingSafeEqual(sha256(wanted), digest)) throw new AlteredBody()
     return wanted

@@ -80,9 +80,13 @@ export class BodyReads {
 
   async #open(page: Page): Promise<{ reader: BodyReader; stored: StoredBody } | null> {
     const { shared, bodies } = this.#parts
-    const stored = shared.read<StoredBody | null>(null, (index) => index.reads.body(page))
+    const find = () => shared.read<StoredBody | null>(null, (index) => index.reads.body(page))
+    let stored = find()
     if (stored === null) return null
-    const reader = await bodies.open(stored)
+    let reader = await bodies.open(stored)
+    // It may have moved to another file.
+    const now = reader === 'altered' ? find() : null
+    if (now !== null && now.file !== stored.file) reader = await bodies.open((stored = now))
     if (reader === 'altered') await this.#bury(page, stored)
     if (typeof reader === 'string') return null
     if (this.#isCurrent(page, stored)) return { reader, stored }

@@ -1,8 +1,9 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { isStorageError } from './faults.ts'
-import type { BodyFiles, WrittenBody } from './body-files.ts'
+import type { BodyFiles, WrittenFile } from './body-files.ts'
 import type { Housekeeper } from './housekeeper.ts'
 import type { PageIndex } from './page-index.ts'
+import type { StoredBody } from './page-reads.ts'
 import type { Page } from './page.ts'
 import type { NewPage } from './page-store.ts'
 import type { Room } from './room.ts'
@@ -21,6 +22,12 @@ interface Parts {
   maxVariants: number
   now: () => number
   housekeeper: Housekeeper
+}
+
+/** A body, and the file that it is in. */
+interface Written {
+  file: WrittenFile
+  body: StoredBody
 }
 
 /** Stores pages in groups: the bodies first, then all rows in one transaction that checks the fences. */
@@ -42,57 +49,65 @@ export class GroupWrites {
     const { shared, bodies, room } = this.#parts
     // The serving thread may already use the index that followed a clear.
     shared.poll()
-    const written: (WrittenBody | null)[] = []
-    for (const page of group) written.push(await this.#writeBody(page))
+    const written = new Map<NewPage, Written>()
+    for (const [file, sharing] of Map.groupBy(group, ({ file: name }) => name))
+      await this.#writeFile(file, sharing, written)
     await yieldToOthers()
     let stored: (Page | null)[] = group.map(() => null)
-    if (written.every((body) => body === null)) return stored
+    if (written.size === 0) return stored
     try {
       stored = await room.retry(() => shared.write((index) => index.write(() => this.#insert(index, group, written))))
       for (const page of stored) if (page !== null) shared.renewals.own(page.id)
     } catch (error) {
       if (!isStorageError(error)) throw error
-      this.#failed += written.filter((body) => body !== null).length
+      this.#failed += written.size
     } finally {
-      const lost = written.filter((body, at): body is WrittenBody => body !== null && stored[at] === null)
-      await Promise.all(lost.map((body) => bodies.discard(body)))
+      const unneeded = new Set([...written.values()].map(({ file }) => file))
+      for (const [at, page] of group.entries())
+        if ((stored[at] ?? null) !== null) unneeded.delete(written.get(page)!.file)
+      await Promise.all([...unneeded].map((file) => bodies.discard(file)))
     }
     return stored
   }
 
-  /** Null when the page cannot be stored. */
-  async #writeBody({ file, body, fence }: NewPage): Promise<WrittenBody | null> {
+  /** Writes the bodies that share a file, except those of pages that cannot be stored. */
+  async #writeFile(file: string, sharing: readonly NewPage[], written: Map<NewPage, Written>): Promise<void> {
     const { shared, bodies, room, maxSize, housekeeper } = this.#parts
-    if (shared.current === null) this.#failed += 1
-    if (shared.current?.generation !== fence.generation || body.length > maxSize) return null
+    const { generation } = shared.current ?? {}
+    if (generation === undefined) this.#failed += sharing.length
+    const pages = sharing.filter(({ fence, body }) => generation === fence.generation && body.length <= maxSize)
+    if (pages.length === 0) return
     try {
-      // Below the floor a page replaces others; it must not use the space reserved for records.
-      const fits = !room.isShort || (await room.make(roomForOne)) > 0 || !(await room.look())
-      if (fits) return await room.retry(async () => bodies.write(file, body))
+      // Below the floor pages replace others; they must not use the space reserved for records.
+      const fits = !room.isShort || (await room.make(pages.length * roomForOne)) > 0 || !(await room.look())
+      if (fits) {
+        const content = pages.map(({ body }) => body)
+        const made = await room.retry(async () => bodies.write(file, content))
+        for (const [at, page] of pages.entries()) written.set(page, { file: made, body: made.bodies[at]! })
+        return
+      }
     } catch (error) {
       shared.fail(error)
       housekeeper.wake()
     }
-    this.#failed += 1
-    return null
+    this.#failed += pages.length
   }
 
   /** Runs inside the write transaction, which may be repeated. */
-  #insert(index: PageIndex, group: readonly NewPage[], written: readonly (WrittenBody | null)[]): (Page | null)[] {
+  #insert(index: PageIndex, group: readonly NewPage[], written: ReadonlyMap<NewPage, Written>): (Page | null)[] {
     const { maxSize, maxVariants, now, bodies, housekeeper } = this.#parts
     const admits = index.log.judge()
-    const stored = group.map(({ draft, fence }, at) => {
-      const body = written[at] ?? null
-      if (body === null || !admits(fence, draft)) return null
-      const { file, size, digest } = body
-      return index.writes.insert(draft, { file, size, digest }, maxVariants, now())
+    const stored = group.map((page) => {
+      const body = written.get(page)?.body ?? null
+      if (body === null || !admits(page.fence, page.draft)) return null
+      return index.writes.insert(page.draft, body, maxVariants, now())
     })
     index.writes.link(stored.filter((page) => page !== null))
     if (index.counters.totals().size > maxSize) {
       index.evict(maxSize, Math.max(evictionSlice, group.length))
       housekeeper.evict()
     }
-    for (const [at, page] of stored.entries()) if (page !== null) bodies.place(written[at]!)
+    for (const [at, page] of group.entries()) if (stored[at] !== null) bodies.place(written.get(page)!.file)
     return stored
   }
 }

@@ -4,6 +4,7 @@ import type { BodyFiles } from './body-files.ts'
 import { removeTrash } from './clear.ts'
 import { releaseCleared } from './cleared.ts'
 import { faultOf } from './faults.ts'
+import { Reaper } from './reaper.ts'
 import type { Room } from './room.ts'
 import type { PageIndex } from './page-index.ts'
 import type { SharedIndex } from './shared-index.ts'
@@ -47,11 +48,13 @@ export class Housekeeper {
   readonly #stopping = new AbortController()
   #evicting = false
   #tellReaper: (() => void) | null = null
+  readonly #reaper: Reaper
   readonly #startup: NodeJS.Timeout
   readonly #looking: NodeJS.Timeout
 
   constructor(options: HousekeeperOptions) {
     this.#options = options
+    this.#reaper = new Reaper(options)
     // Late enough to recognise what a killed process left behind.
     this.#startup = setTimeout(() => void this.#quietly(this.removeOrphans()), orphanAge + 1_000)
     this.#startup.unref()
@@ -126,19 +129,12 @@ export class Housekeeper {
     this.#tellReaper = tell
   }
 
-  /** Removes bodies before rows, so that after a crash a row still names the body to be removed. */
   async #reapSlice(): Promise<boolean> {
     if (this.#tellReaper !== null) {
       this.#tellReaper()
       return false
     }
-    const { shared, bodies } = this.#options
-    const dead = shared.read([], (index) => index.choices.dead(slice))
-    if (dead.length === 0 || this.#stopped) return false
-    await Promise.all(dead.map((page) => bodies.remove(page.file)))
-    const ids = dead.map((page) => page.id)
-    await shared.write((index) => index.write(() => index.choices.drop(ids)))
-    return true
+    return this.#stopped ? false : this.#reaper.slice()
   }
 
   /** Removes expired pages and everything unreferenced. @throws PagecacheError STORE_BUSY, STORE_FULL */
@@ -207,9 +203,12 @@ export class Housekeeper {
       for (let first = 0; first < names.length && !this.#stopped; first += slice) {
         const files = names.slice(first, first + slice).map((name) => `${shard}/${name}`)
         // When the index is unavailable, every file counts as referenced.
-        const unknown = shared.read<string[]>([], (index) => files.filter((file) => !index.reads.hasFile(file)))
+        const unknown = shared.read<string[]>([], (index) => files.filter((file) => !index.files.has(file)))
         for (const file of unknown) if (await bodies.removeOlder(file, moment)) orphans += 1
+        // Those that a killed process has left thin.
+        for (const file of files) if (!unknown.includes(file)) await this.#reaper.consider(file)
         await pause(0)
+        while (!this.#stopped && (await this.#reaper.rewriteNext())) await pause(0)
       }
     }
     return orphans

@@ -9,8 +9,8 @@ import { directoryMode, fileMode, newFresh, within, type Places } from './places
 
 /** "pgch": identifies our index among SQLite files. */
 const applicationId = 0x70676368
-/** Version 5: templates of pages with fragments, which older versions would send as they are. */
-const schemaVersion = 5
+/** Version 6: small bodies share a file, of which older versions would read and remove the whole. */
+const schemaVersion = 6
 
 /**
  * A page is dead when its epoch differs from that of its type, or when `dead` lists it. Its body and then its rows are
@@ -29,12 +29,13 @@ const schema = `
     used_at INTEGER NOT NULL, hits INTEGER NOT NULL, hit_us INTEGER NOT NULL, size INTEGER NOT NULL,
     original_size INTEGER NOT NULL, generation_us INTEGER NOT NULL, cached_at INTEGER NOT NULL,
     delete_at INTEGER NOT NULL, seal INTEGER NOT NULL, digest BLOB NOT NULL, file TEXT NOT NULL,
-    key TEXT NOT NULL, url TEXT NOT NULL, record TEXT NOT NULL
+    file_size INTEGER NOT NULL, at INTEGER NOT NULL, key TEXT NOT NULL, url TEXT NOT NULL, record TEXT NOT NULL
   );
   CREATE INDEX page_key ON page (key_hash);
   CREATE INDEX page_type ON page (type, epoch);
   CREATE INDEX page_url ON page (url);
   CREATE INDEX page_used ON page (hits > 0, used_at);
+  CREATE INDEX page_file ON page (file);
   CREATE INDEX page_delete ON page (delete_at);
   CREATE TABLE tag (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
   CREATE TABLE page_tag (

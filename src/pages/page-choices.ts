@@ -110,7 +110,7 @@ export class PageChoices {
     return found
   }
 
-  /** Deletes the rows of dead pages whose bodies are removed. */
+  /** Deletes the rows of dead pages. */
   drop(ids: readonly number[]): void {
     const list = JSON.stringify(ids)
     for (const query of [this.#dropLinksQuery, this.#dropPagesQuery, this.#dropStaleQuery, this.#dropDeadQuery])

@@ -2,6 +2,7 @@ import { renameSync } from 'node:fs'
 import type { Database, Statement } from 'better-sqlite3'
 import { Counters } from './counters.ts'
 import { Evictions } from './evictions.ts'
+import { FileUses } from './file-uses.ts'
 import { openIndexFile, UnusableIndex, workingPatience } from './index-file.ts'
 import { PageChoices } from './page-choices.ts'
 import { PageReads } from './page-reads.ts'
@@ -19,6 +20,7 @@ export class PageIndex {
   readonly writes: PageWrites
   readonly choices: PageChoices
   readonly traces: Traces
+  readonly files: FileUses
   readonly evictions: Evictions
   /** Identity of each vital part of the store when the index was opened. */
   readonly identities: readonly (string | null)[]
@@ -43,6 +45,7 @@ export class PageIndex {
       this.writes = new PageWrites(database, this.counters, this.evictions)
       this.choices = new PageChoices(database)
       this.traces = new Traces(database)
+      this.files = new FileUses(database)
       this.#beginQuery = database.prepare('BEGIN IMMEDIATE')
       this.#commitQuery = database.prepare('COMMIT')
       this.#rollbackQuery = database.prepare('ROLLBACK')

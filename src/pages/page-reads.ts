@@ -2,12 +2,16 @@ import type { Database, Statement } from 'better-sqlite3'
 import type { Page, PageType } from './page.ts'
 import type { PageFilter, PageSort, Selection } from './page-store.ts'
 import { searchTagsOf, sharedAmongQueries } from './search-tags.ts'
-import { hashKey, numberOfName, pageColumns, toPage, type PageRow } from './page-row.ts'
+import { hashKey, pageColumns, toPage, type PageRow } from './page-row.ts'
 import type { Counters } from './counters.ts'
 
 /** Where a body is stored, and how to verify it. */
 export interface StoredBody {
   file: string
+  /** Bytes of the file, which never changes. */
+  fileSize: number
+  /** Offset in the file, in bytes: small bodies share a file. */
+  at: number
   size: number
   digest: Buffer
 }
@@ -29,7 +33,6 @@ export class PageReads {
   readonly #sinceQuery: Statement<[number, number], { id: number; key: string; file: string }>
   readonly #lastPageQuery: Statement<[], number>
   readonly #getBodyQuery: Statement<[number, string, number], StoredBody>
-  readonly #hasFileQuery: Statement<[number, string], number>
   readonly #tagsQuery: Statement<[string, string, number], string>
   readonly #countTagsQuery: Statement<[string], number>
   readonly #getTaggedQuery: Statement<[string, number, number], { id: number; url: string }>
@@ -46,10 +49,8 @@ export class PageReads {
     this.#findByUrlQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.url = ? AND ${live}`)
     this.#getBodyQuery = database.prepare(`
-      SELECT p.file, p.size, p.digest FROM page p WHERE p.id = ? AND p.key = ? AND p.size = ? AND ${live}`)
-    this.#hasFileQuery = database
-      .prepare<[number, string], number>('SELECT 1 FROM page WHERE key_hash = ? AND file = ?')
-      .pluck()
+      SELECT p.file, p.file_size AS fileSize, p.at, p.size, p.digest FROM page p
+      WHERE p.id = ? AND p.key = ? AND p.size = ? AND ${live}`)
     this.#tagsQuery = database
       .prepare<[string, string, number], string>(
         `SELECT t.name FROM tag t WHERE t.name >= ? AND t.name < ? AND t.name NOT LIKE '${sharedAmongQueries}%' AND EXISTS (
@@ -103,12 +104,6 @@ export class PageReads {
   /** Null also when the body was compressed again since the page was read: it has another size and coding now. */
   body(page: Pick<Page, 'id' | 'key' | 'size'>): StoredBody | null {
     return this.#getBodyQuery.get(page.id, page.key, page.size) ?? null
-  }
-
-  /** Whether any row, live or dead, references a file. */
-  hasFile(file: string): boolean {
-    const name = file.slice(file.indexOf('/') + 1)
-    return this.#hasFileQuery.get(numberOfName(name), file) !== undefined
   }
 
   tagged(tag: string, after: number, limit: number): { id: number; url: string }[] {

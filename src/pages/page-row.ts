@@ -14,6 +14,9 @@ export interface PageRow {
   hit_us: number
   size: number
   file: string
+  file_size: number
+  /** Offset of the body in its file, in bytes. */
+  at: number
   digest: Buffer
   record: string
   seal: number
@@ -22,7 +25,7 @@ export interface PageRow {
 }
 
 export const pageColumns =
-  'p.id, p.key, p.url, p.type, p.used_at, p.hits, p.hit_us, p.size, p.file, p.digest, p.record, p.seal, (SELECT z.at FROM stale z WHERE z.page_id = p.id) AS stale_at'
+  'p.id, p.key, p.url, p.type, p.used_at, p.hits, p.hit_us, p.size, p.file, p.file_size, p.at, p.digest, p.record, p.seal, (SELECT z.at FROM stale z WHERE z.page_id = p.id) AS stale_at'
 
 /** Marks the key of visitors with an unconfirmed variant. Visitors cannot put a newline into a key. */
 export const unconfirmedMark = '\nvisitor '
@@ -33,7 +36,7 @@ export function hashKey(key: string): { number: number; name: string } {
   return { number: numberOfName(name), name }
 }
 
-export function numberOfName(name: string): number {
+function numberOfName(name: string): number {
   return Number.parseInt(name.slice(0, 12), 16)
 }
 
@@ -85,11 +88,14 @@ export function toRecord(draft: PageDraft): string {
   } satisfies Omit<PageDraft, 'key' | 'url' | 'type'>)
 }
 
-type Sealed = Pick<PageRow, 'key' | 'url' | 'type' | 'file' | 'size' | 'record' | 'digest'>
+type Sealed = Pick<PageRow, 'key' | 'url' | 'type' | 'file' | 'file_size' | 'at' | 'size' | 'record' | 'digest'>
 
 /** A checksum over the served content of a row: SQLite does not detect an altered byte within a text. */
 export function sealOf(row: Sealed): number {
-  return crc32(row.digest, crc32(`${row.key}\0${row.url}\0${row.type}\0${row.file}\0${row.size}\0${row.record}`))
+  return crc32(
+    row.digest,
+    crc32(`${row.key}\0${row.url}\0${row.type}\0${row.file}\0${row.file_size}\0${row.at}\0${row.size}\0${row.record}`),
+  )
 }
 
 /** @throws DamagedIndex when the row is not what was written */

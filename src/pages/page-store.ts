@@ -21,7 +21,7 @@ export interface Fence {
   readonly sequence: number
 }
 
-/** A page to be stored. `file`: the name of its body file (`newBodyFile`). */
+/** A page to be stored. `file`: the name of its body file (`newBodyFile`), which small bodies of a group may share. */
 export interface NewPage {
   draft: PageDraft
   body: Buffer

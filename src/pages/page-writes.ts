@@ -33,6 +33,11 @@ interface InsertedRow extends Omit<PageRow, 'id' | 'hits' | 'hit_us' | 'stale_at
   delete_at: number
 }
 
+/** The columns that locate a body. */
+function columnsOf({ file, fileSize, at, size, digest }: StoredBody) {
+  return { file, file_size: fileSize, at, size, digest }
+}
+
 type StoredRow = PageRow & { epoch: number; original_size: number; generation_us: number }
 
 /** Changes pages, their tags and counters. Every method runs inside the caller's transaction. */
@@ -44,6 +49,8 @@ export class PageWrites {
   readonly #getIdsOfUrlQuery: Statement<[string, string], { id: number; unconfirmed: number; same: number }>
   readonly #freshenQuery: Statement<[Record<string, unknown>]>
   readonly #recodeQuery: Statement<[Record<string, unknown>]>
+  readonly #getInFileQuery: Statement<[number, string], PageRow>
+  readonly #relocateQuery: Statement<[Record<string, unknown>]>
   readonly #tags: TagLinks
   readonly #sumQuery: Statement<[string], Sums & { type: PageType }>
   readonly #evictions: Evictions
@@ -59,9 +66,9 @@ export class PageWrites {
     this.#insertQuery = database
       .prepare<[InsertedRow], number>(
         `INSERT INTO page (key_hash, type, epoch, used_at, hits, hit_us, size, original_size, generation_us, cached_at,
-           delete_at, seal, digest, file, key, url, record)
+           delete_at, seal, digest, file, file_size, at, key, url, record)
          VALUES (@key_hash, @type, @epoch, @used_at, 0, 0, @size, @original_size, @generation_us, @cached_at,
-           @delete_at, @seal, @digest, @file, @key, @url, @record)
+           @delete_at, @seal, @digest, @file, @file_size, @at, @key, @url, @record)
          RETURNING id`,
       )
       .pluck()
@@ -77,7 +84,11 @@ export class PageWrites {
         record = @record, seal = @seal
       WHERE id = @id`)
     this.#recodeQuery = database.prepare(`
-      UPDATE page SET size = @size, digest = @digest, file = @file, record = @record, seal = @seal WHERE id = @id`)
+      UPDATE page SET size = @size, digest = @digest, file = @file, file_size = @file_size, at = @at, record = @record, seal = @seal WHERE id = @id`)
+    this.#getInFileQuery = database.prepare(`SELECT p.* FROM page p WHERE p.id = ? AND p.file = ? AND ${live}`)
+    this.#relocateQuery = database.prepare(
+      'UPDATE page SET file = @file, file_size = @file_size, at = @at, seal = @seal WHERE id = @id',
+    )
     this.#tags = new TagLinks(database)
     this.#sumQuery = database.prepare(`
       SELECT p.type, count(*) AS count, sum(p.original_size) AS originalSize, sum(p.size) AS size,
@@ -109,7 +120,7 @@ export class PageWrites {
     const hashed = hashKey(draft.key)
     this.#replaceVariants(draft, hashed.number, maxVariants)
     const record = toRecord(draft)
-    const content = { key: draft.key, url: draft.url, type: draft.type, record, ...body }
+    const content = { key: draft.key, url: draft.url, type: draft.type, record, ...columnsOf(body) }
     const row = { ...content, seal: sealOf(content), used_at: now }
     const generationUs = toMicroseconds(draft.generationMs)
     const id = this.#insertQuery.get({
@@ -177,16 +188,23 @@ export class PageWrites {
   }
 
   /** Replaces the body of a page by one in another coding. Null when the page was removed or its body replaced. */
-  recode(page: Page, { file, size, digest }: StoredBody, encoding: Encoding): Page | null {
+  recode(page: Page, body: StoredBody, encoding: Encoding): Page | null {
     const row = this.#getQuery.get(page.id, page.key)
     if (row === undefined || row.size !== page.size) return null
     const record = toRecord({ ...toPage(row), encoding })
-    const content = { ...row, file, size, digest, record }
+    const content = { ...row, ...columnsOf(body), record }
     const recoded = { ...content, seal: sealOf(content) }
-    this.#recodeQuery.run({ id: row.id, file, size, digest, record, seal: recoded.seal })
+    this.#recodeQuery.run({ ...columnsOf(body), id: row.id, record, seal: recoded.seal })
     const none = { count: 0, originalSize: 0, generationUs: 0, hits: 0, hitUs: 0 }
-    this.#counters.add(row.type, { ...none, size: size - row.size })
+    this.#counters.add(row.type, { ...none, size: body.size - row.size })
     return toPage(recoded)
+  }
+
+  /** Records that a body is in another file. Does nothing when the page was removed or its body replaced. */
+  relocate(id: number, from: string, body: StoredBody): void {
+    const row = this.#getInFileQuery.get(id, from)
+    const columns = columnsOf(body)
+    if (row !== undefined) this.#relocateQuery.run({ ...columns, id, seal: sealOf({ ...row, ...columns }) })
   }
 
   #move(row: StoredRow, type: PageType): void {

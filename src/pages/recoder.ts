@@ -68,19 +68,20 @@ export class Recoder {
     const made = await encode(await decode(body, page.encoding, page.originalSize), thorough)
     if (made.length >= body.length) return null
     const before = shared.read(null, (index) => index.reads.body(page))
-    const written = await room.retry(async () => bodies.write(newBodyFile(page.key), made))
+    const written = await room.retry(async () => bodies.write(newBodyFile(page.key), [made]))
     let recoded: Page | null = null
     try {
       recoded = await shared.write((index) =>
         index.write(() => {
-          const changed = index.writes.recode(page, written, thorough)
+          const changed = index.writes.recode(page, written.bodies[0]!, thorough)
           if (changed !== null) bodies.place(written)
           return changed
         }),
       )
     } finally {
       if (recoded === null) await bodies.discard(written)
-      else if (before !== null) await bodies.remove(before.file)
+      else if (before !== null && shared.read(false, (index) => index.files.useOf(before.file).needed === 0))
+        await bodies.remove(before.file)
     }
     return recoded
   }

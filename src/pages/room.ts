@@ -142,23 +142,37 @@ export class Room {
    * recorded are not chosen again, since they free nothing. Returns the number of bodies.
    */
   async #giveUp(pages: number): Promise<number> {
-    const { shared, bodies, now } = this.#options
+    const { shared, bodies } = this.#options
     const generation = shared.current?.generation ?? null
     if (this.#unrecorded.generation !== generation) this.#unrecorded = { generation, dead: [], live: [] }
     const { dead, live } = this.#unrecorded
     const given = new Set([...dead, ...live])
-    const choose = (most: number, from: (index: PageIndex, wanted: number) => readonly DeadPage[]) =>
-      shared
-        .read([], (index) => from(index, most + given.size))
-        .filter(({ id }) => !given.has(id))
-        .slice(0, most)
-    const removed = choose(pages, (index, wanted) => index.choices.dead(wanted))
-    const useless = choose(pages - removed.length, (index, wanted) => index.choices.leastUseful(now(), wanted))
-    await Promise.all([...removed, ...useless].map((page) => bodies.remove(page.file)))
+    // Removing a file that live pages share with dead ones would cost more than asked for.
+    const removed = shared
+      .read<readonly DeadPage[]>([], (index) =>
+        index.choices.dead(pages + given.size).filter(({ file }) => index.files.useOf(file).needed === 0),
+      )
+      .filter(({ id }) => !given.has(id))
+      .slice(0, pages)
+    const useless = shared.read([], (index) => this.#leastUseful(index, pages - removed.length, given))
+    const files = new Set([...removed, ...useless].map(({ file }) => file))
+    await Promise.all([...files].map((file) => bodies.remove(file)))
     shared.read(undefined, shrink)
     dead.push(...removed.map(({ id }) => id))
     live.push(...useless.map(({ id }) => id))
     return removed.length + useless.length
+  }
+
+  /** The least useful pages that are not in `given`, with those that share their files. At least `most`, if there are so many. */
+  #leastUseful(index: PageIndex, most: number, given: ReadonlySet<number>): DeadPage[] {
+    const chosen = new Map<number, DeadPage>()
+    for (const { id, file } of most > 0 ? index.choices.leastUseful(this.#options.now(), most + given.size) : []) {
+      if (chosen.size >= most) break
+      if (given.has(id) || chosen.has(id)) continue
+      chosen.set(id, { id, file })
+      for (const page of index.files.pages(file)) if (!given.has(page.id)) chosen.set(page.id, page)
+    }
+    return [...chosen.values()]
   }
 
   /** If there is still no space to record it, the missing bodies are noticed at their next use. */

@@ -4,6 +4,7 @@ import { Gathering } from './gathering.ts'
 import { compact } from './memory-tier.ts'
 import type { Page, PageDraft } from './page.ts'
 import { finiteTimes } from './page-row.ts'
+import { pieceSize } from './piece-digests.ts'
 import type { Fence, Selection, StoredHits } from './page-store.ts'
 import type { PageWriter } from './page-writer.ts'
 import { PagesToRecode } from './recoder.ts'
@@ -43,7 +44,8 @@ export class WriteQueue {
   readonly #options: WriteQueueOptions
   readonly #waiting = new Map<number, Waiting>()
   readonly #byKey = new Map<string, Waiting[]>()
-  readonly #files = new Set<string>()
+  /** The files that the writer was last asked to write. */
+  #files = new Set<string>()
   readonly #recodes = new PagesToRecode()
   readonly #gathering = new Gathering()
   readonly #small: { task: SmallTask; resolve(value: Page | null): void }[] = []
@@ -88,11 +90,10 @@ export class WriteQueue {
     const finite: PageDraft = { ...draft, ...finiteTimes(draft) }
     const page: Page = { ...finite, id: -(this.#last += 1), size: body.length, hits: 0, hitMs: 0, usedAt: now() }
     const waiting: Waiting = {
-      ...{ draft: finite, body: compact(body), fence, file: newBodyFile(draft.key) },
+      ...{ draft: finite, body: compact(body), fence, file: '' },
       ...{ page, checked: shared.fence(), attempts: 0, ...Promise.withResolvers<Page | null>() },
     }
     this.#waiting.set(page.id, waiting)
-    this.#files.add(waiting.file)
     this.#byKey.set(draft.key, [waiting, ...(this.#byKey.get(draft.key) ?? [])])
     this.#bytes += sizeOf(waiting)
     if (patient || this.#waiting.size >= groupPages) this.#gathering.hurry()
@@ -212,8 +213,18 @@ export class WriteQueue {
     return first === undefined ? group : [first]
   }
 
+  /** Small bodies share a file. A row may exist already from an earlier attempt: its file must not be written again. */
+  #prepare(group: readonly Waiting[]): void {
+    const shared = newBodyFile(group[0]!.draft.key)
+    for (const waiting of group) {
+      waiting.attempts += 1
+      waiting.file = waiting.body.length <= pieceSize ? shared : newBodyFile(waiting.draft.key)
+    }
+    this.#files = new Set(group.map(({ file }) => file))
+  }
+
   async #write(group: readonly Waiting[]): Promise<void> {
-    for (const waiting of group) waiting.attempts += 1
+    this.#prepare(group)
     const written = (await this.#ask(toGroupTask(group))) as GroupWritten | null
     if (written === null) return this.#retryLater(group)
     const { ids, failed } = written
@@ -223,16 +234,12 @@ export class WriteQueue {
     this.#drop(group.filter((_, at) => ids[at] === null))
   }
 
-  /** After the writer died. A row may exist already: its body must not share a file with the next one. */
+  /** After the writer died. */
   #retryLater(group: readonly Waiting[]): void {
     const lost = group.filter(({ attempts }) => attempts >= mostAttempts)
     this.#failed += lost.length
     this.#drop(lost)
-    for (const waiting of group) {
-      if (lost.includes(waiting)) continue
-      this.#files.delete(waiting.file)
-      this.#files.add((waiting.file = newBodyFile(waiting.draft.key)))
-    }
+    this.#files.clear()
   }
 
   #settle(waiting: Waiting, id: number): void {
@@ -250,9 +257,8 @@ export class WriteQueue {
   }
 
   #remove(waiting: Waiting): void {
-    const { page, draft, file } = waiting
+    const { page, draft } = waiting
     this.#waiting.delete(page.id)
-    this.#files.delete(file)
     this.#bytes -= sizeOf(waiting)
     const others = (this.#byKey.get(draft.key) ?? []).filter((other) => other !== waiting)
     if (others.length > 0) this.#byKey.set(draft.key, others)

@@ -32,6 +32,7 @@ describe('an altered body is a miss, counted as damaged and removed', () => {
     ],
     ['truncated', (path) => truncate(path, 5)],
     ['longer', (path) => writeFile(path, 'more', { flag: 'a' })],
+    ['shifted', async (path) => writeFile(path, Buffer.concat([Buffer.from('more'), await readFile(path)]))],
     ['empty', (path) => truncate(path, 0)],
     ['missing', (path) => rm(path)],
     ['its directory missing', (path) => rm(join(path, '..'), { recursive: true })],

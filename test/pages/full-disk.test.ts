@@ -97,7 +97,7 @@ function onSmallDisks(): void {
   })
 
   it('evicts expired pages before the least recently used', async () => {
-    const directory = (await smallDisk('size=2m'))!
+    const directory = (await smallDisk('size=3m'))!
     const time = clock()
     const { pages } = await openPages({ directory, maxSize: 1e9, now: time.now })
     await store(pages, 'old')

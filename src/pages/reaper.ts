@@ -1,0 +1,91 @@
+import { newBodyFile, type BodyFiles, type WrittenFile } from './body-files.ts'
+import type { LivePage } from './file-uses.ts'
+import type { PageIndex } from './page-index.ts'
+import type { Room } from './room.ts'
+import type { SharedIndex } from './shared-index.ts'
+
+/** Dead pages removed per transaction: about 5 ms of the event loop. */
+const slice = 64
+/** The share of a file that live pages must need; otherwise their bodies move to another file. */
+const leastUsed = 0.75
+/** Files remembered to be rewritten; the next clean-up finds others. */
+const mostThin = 1_000
+
+interface ReaperOptions {
+  shared: SharedIndex
+  bodies: BodyFiles
+  room: Room
+}
+
+/** Removes dead pages and their bodies. A file goes with the last live page whose body it has. */
+export class Reaper {
+  readonly #options: ReaperOptions
+  readonly #thin = new Set<string>()
+
+  constructor(options: ReaperOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Removes some dead pages, or rewrites a file that has become thin. False when nothing was to be done. Bodies go before rows, so that
+   * after a crash a row still names the file to be removed.
+   */
+  async slice(): Promise<boolean> {
+    const { shared, bodies } = this.#options
+    const dead = shared.read([], (index) => index.choices.dead(slice))
+    if (dead.length === 0) return this.rewriteNext()
+    const files = [...new Set(dead.map(({ file }) => file))]
+    for (const file of files) await this.consider(file)
+    const ids = dead.map(({ id }) => id)
+    await shared.write((index) => index.write(() => index.choices.drop(ids)))
+    // Another process may have removed the last of the other pages meanwhile.
+    const unused = shared.read<string[]>([], (index) => files.filter((file) => !index.files.has(file)))
+    await Promise.all(unused.map((file) => bodies.remove(file)))
+    return true
+  }
+
+  /** Removes a file that no live page needs, and notes one that is thin. */
+  async consider(file: string): Promise<void> {
+    const { shared, bodies } = this.#options
+    // When the index is unavailable, every file counts as needed.
+    const { needed, size } = shared.read({ needed: 1, size: 1 }, (index) => index.files.useOf(file))
+    if (needed === 0) return bodies.remove(file)
+    if (this.#thin.size < mostThin && needed < leastUsed * size) this.#thin.add(file)
+  }
+
+  /** Moves the bodies of a thin file. False when there is none. */
+  async rewriteNext(): Promise<boolean> {
+    const [file] = this.#thin
+    if (file === undefined || this.#options.room.isShort) return false
+    this.#thin.delete(file)
+    await this.#rewrite(file)
+    return true
+  }
+
+  /** Moves the bodies of live pages to a new file. A body that cannot be read is noticed at its next use. */
+  async #rewrite(file: string): Promise<void> {
+    const { shared, bodies } = this.#options
+    const kept: LivePage[] = []
+    const content: Buffer[] = []
+    for (const page of shared.read<LivePage[]>([], (index) => index.files.pages(file))) {
+      const body = bodies.readNow(page)
+      if (body === null) continue
+      kept.push(page)
+      content.push(body)
+    }
+    if (kept.length === 0) return
+    const written = bodies.write(newBodyFile(kept[0]!.key), content)
+    try {
+      await shared.write((index) => index.write(() => this.#relocate(index, file, kept, written)))
+    } finally {
+      if (!written.isPlaced) await bodies.discard(written)
+    }
+    for (const each of [file, written.file]) await this.consider(each)
+  }
+
+  #relocate(index: PageIndex, from: string, kept: readonly LivePage[], written: WrittenFile): void {
+    const { bodies } = this.#options
+    for (const [at, { id }] of kept.entries()) index.writes.relocate(id, from, written.bodies[at]!)
+    bodies.place(written)
+  }
+}

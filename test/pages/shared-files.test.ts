@@ -1,0 +1,191 @@
+import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { newBodyFile } from '../../src/pages/body-files.ts'
+import { openPages as openIndex } from '../../src/pages/clear.ts'
+import type { PageDraft } from '../../src/pages/page.ts'
+import type { NewPage, PageStore } from '../../src/pages/page-store.ts'
+import { placesIn } from '../../src/pages/places.ts'
+import { until } from '../helpers/until.ts'
+import { draft, openPages } from '../stores/pages.ts'
+
+const bytes = 1_000
+
+/** The body of a page, which differs from that of any other. */
+function bodyOf(name: string): Buffer {
+  return Buffer.from(name.padEnd(bytes, '.'))
+}
+
+const names = Array.from({ length: 20 }, (_, n) => `p${n}`)
+
+/** Stores pages in one transaction, as a writer thread does. */
+async function storeTogether(pages: PageStore, changes: (name: string) => Partial<PageDraft> = () => ({})) {
+  const file = newBodyFile('a key')
+  const group = names.map((name): NewPage => ({
+    draft: draft(name, changes(name)),
+    body: bodyOf(name),
+    fence: pages.fence(),
+    file,
+  }))
+  return await pages.writeTogether(group)
+}
+
+async function filesIn(directory: string): Promise<string[]> {
+  const { bodies } = placesIn(directory)
+  const entries = await readdir(bodies, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}
+
+/** The pages whose bodies can be read, each with its own. */
+async function readable(pages: PageStore): Promise<string[]> {
+  const found: string[] = []
+  for (const name of names) {
+    const [page] = pages.find(draft(name).key)
+    const body = page === undefined ? null : await pages.readBody(page)
+    if (body === null) continue
+    expect(body).toEqual(bodyOf(name))
+    found.push(name)
+  }
+  return found
+}
+
+const odd = (name: string) => Number(name.slice(1)) % 2 === 1
+const mostly = (name: string) => Number(name.slice(1)) % 5 > 0
+
+describe('the bodies of pages that are stored together', () => {
+  it('share a file and are read one by one, as a whole and in pieces', async () => {
+    const { pages, directory } = await openPages()
+    const stored = await storeTogether(pages)
+    expect(await filesIn(directory)).toHaveLength(1)
+    expect(await readable(pages)).toEqual(names)
+    expect(pages.readBodyNow(stored[7]!)).toEqual(bodyOf('p7'))
+    const opened = (await pages.openBody(stored[19]!))!
+    expect(await opened.read(0, Buffer.alloc(64 * 1024))).toEqual(bodyOf('p19'))
+    await opened.close()
+    expect(pages.counters().products.size).toBe(names.length * bytes)
+  })
+
+  it('are verified one by one: damage to one is a miss of that page alone', async () => {
+    const { pages, directory } = await openPages()
+    await storeTogether(pages)
+    const [file] = await filesIn(directory)
+    const content = await readFile(file!)
+    content[3 * bytes + 1]! ^= 1
+    await writeFile(file!, content)
+    expect(await readable(pages)).toEqual(names.filter((name) => name !== 'p3'))
+    expect(pages.damaged()).toBe(1)
+  })
+
+  it('in a file that a power cut has torn are all misses', async () => {
+    const { pages, directory } = await openPages()
+    await storeTogether(pages)
+    await truncate((await filesIn(directory))[0]!, 12 * bytes + 5)
+    expect(await readable(pages)).toEqual([])
+    expect(pages.damaged()).toBe(20)
+  })
+
+  it('in exchanged order are all misses', async () => {
+    const { pages, directory } = await openPages()
+    await storeTogether(pages)
+    const [file] = await filesIn(directory)
+    const content = await readFile(file!)
+    const pieces = names.map((_, at) => content.subarray(at * bytes, (at + 1) * bytes))
+    await writeFile(file!, Buffer.concat(pieces.toReversed()))
+    expect(await readable(pages)).toEqual([])
+  })
+
+  it('that a purge meanwhile selects are not stored, the others are', async () => {
+    const { pages } = await openPages()
+    const before = pages.fence()
+    await pages.remove({ kind: 'tags', tags: ['odd'] })
+    const file = newBodyFile('a key')
+    const group = names.map((name) => ({
+      ...{ draft: draft(name, { tags: odd(name) ? ['odd'] : [] }), body: bodyOf(name), fence: before, file },
+    }))
+    await pages.writeTogether(group)
+    expect(await readable(pages)).toEqual(names.filter((name) => !odd(name)))
+  })
+})
+
+describe('the space of removed pages', () => {
+  it('is given back with the last page of a file', async () => {
+    const { pages, directory } = await openPages()
+    await storeTogether(pages)
+    for (const name of names) await pages.remove({ kind: 'tags', tags: [`product-${name}`] })
+    await until(async () => expect(await filesIn(directory)).toEqual([]))
+  })
+
+  it('is given back by moving the remaining bodies to another file, which all processes read', async () => {
+    const { pages, directory } = await openPages()
+    const { pages: others } = await openPages({ directory })
+    await storeTogether(pages, (name) => ({ tags: mostly(name) ? ['most'] : ['few'] }))
+    expect(await pages.remove({ kind: 'tags', tags: ['most'] })).toBe(16)
+    await until(async () => {
+      const files = await filesIn(directory)
+      expect(files).toHaveLength(1)
+      expect((await stat(files[0]!)).size).toBe(4 * bytes)
+    })
+    const left = names.filter((name) => !mostly(name))
+    expect(await readable(pages)).toEqual(left)
+    expect(await readable(others)).toEqual(left)
+    expect(pages.damaged() + others.damaged()).toBe(0)
+    expect(await pages.remove({ kind: 'tags', tags: ['few'] })).toBe(4)
+    await until(async () => expect(await filesIn(directory)).toEqual([]))
+  })
+
+  it('is given back although a removal is still to be read for the log', async () => {
+    const { pages, directory } = await openPages()
+    await storeTogether(pages)
+    await pages.remove({ kind: 'tags', tags: ['all-products'] }, { trace: 7 })
+    expect(await pages.taken(7, 0, 100)).toHaveLength(20)
+    await pages.release([7])
+    await until(async () => expect(await filesIn(directory)).toEqual([]))
+  })
+
+  it('is not given back while others of its file are left: a page that is compressed again or replaced leaves alone', async () => {
+    const { pages } = await openPages()
+    const content = gzipSync(Buffer.from('x'.repeat(3_000)), { level: 1 })
+    const file = newBodyFile('a key')
+    const fence = pages.fence()
+    const coded = { encoding: 'gzip', originalSize: 3_000 } as const
+    const [one, two, three] = await pages.writeTogether([
+      { draft: draft('one', coded), body: content, fence, file },
+      { draft: draft('two'), body: bodyOf('two'), fence, file },
+      { draft: draft('three'), body: bodyOf('three'), fence, file },
+    ])
+    expect((await pages.recode(one!))!.size).toBeLessThan(content.length)
+    expect(await pages.put(draft('two'), Buffer.from('newer'), pages.fence())).not.toBeNull()
+    await pages.sweep()
+    expect(await pages.readBody(two!)).toBeNull()
+    expect(await pages.readBody(three!)).toEqual(bodyOf('three'))
+    expect(pages.damaged()).toBe(0)
+  })
+
+  it('is given back by the next clean-up after a process was killed between its steps', async () => {
+    const { pages, directory } = await openPages()
+    await storeTogether(pages, (name) => ({ tags: mostly(name) ? ['most'] : ['few'] }))
+    await pages.close()
+    // The rows of the dead pages are gone already.
+    const index = openIndex(placesIn(directory), console.warn)
+    index.write(() => {
+      const ids = index.choices.knownTags(['most']).flatMap(({ id }) => index.choices.tagged(id, 0, 100))
+      index.writes.kill(ids)
+      index.choices.drop(ids)
+    })
+    index.close()
+    const { pages: after } = await openPages({ directory })
+    await after.sweep()
+    await until(async () => expect((await stat((await filesIn(directory))[0]!)).size).toBe(4 * bytes))
+    expect(await readable(after)).toEqual(names.filter((name) => !mostly(name)))
+  })
+
+  it('without its files is noticed at the next use', async () => {
+    const { pages, directory } = await openPages()
+    await storeTogether(pages)
+    await rm((await filesIn(directory))[0]!)
+    expect(await readable(pages)).toEqual([])
+    expect(pages.damaged()).toBe(20)
+    expect(pages.counters().products.count).toBe(0)
+  })
+})
