@@ -163,7 +163,7 @@ export class Room {
     return removed.length + useless.length
   }
 
-  /** The least useful pages that are not in `given`, with those that share their files. At least `most`, if there are so many. */
+  /** The least useful pages that are not in `given`, with those that share their files. At least `most`, unless fewer are left. */
   #leastUseful(index: PageIndex, most: number, given: ReadonlySet<number>): DeadPage[] {
     const chosen = new Map<number, DeadPage>()
     for (const { id, file } of most > 0 ? index.choices.leastUseful(this.#options.now(), most + given.size) : []) {
