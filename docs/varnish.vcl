@@ -1,6 +1,7 @@
 vcl 4.1;
 
-# VCL for Varnish before or behind pagecache: docs/varnish.md. Needs Varnish 7 and varnish-modules (xkey, var).
+# VCL for Varnish Cache and Vinyl Cache before or behind pagecache: docs/varnish.md. Needs varnish-modules (xkey, var).
+# For Varnish Cache 7 and later and Vinyl Cache 9. For Varnish Cache 6.0, replace ban_pages as docs/varnish.md says.
 # Adapt the backend and the two ACLs. pagecache's tests run this file with only the backend's address changed.
 
 import std;
@@ -34,7 +35,7 @@ sub vcl_recv {
       return (synth(403, "Forbidden"));
     }
     # The fence: responses that are being fetched now are older than this purge, and vcl_backend_response does not store them.
-    var.global_set("fence", req.xid);
+    var.global_set("fence", "purge " + req.xid);
     if (req.method == "BAN") {
       call ban_pages;
     }

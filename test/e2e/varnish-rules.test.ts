@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { installed } from '../helpers/rivals.ts'
@@ -11,6 +13,47 @@ const fields: Record<string, Record<string, string>> = {
   '/strict': { 'cache-control': 'public, max-age=1, must-revalidate' },
   '/strict-proxy': { 'cache-control': 'public, max-age=1, proxy-revalidate' },
 }
+
+const document = (name: string) => readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url)), 'utf8')
+const banPages = /^sub ban_pages \{[^]*?^\}\n/m
+/** The subroutine that docs/varnish.md has for Varnish 6.0. */
+const oldBanPages = /```vcl\n(sub ban_pages \{[^]*?)```/.exec(document('varnish.md'))![1]!
+
+it('docs/varnish.vcl for Varnish 6.0 uses no function that this version lacks', () => {
+  const vcl = document('varnish.vcl')
+  expect(vcl).toMatch(banPages)
+  const calls = [...vcl.replace(banPages, oldBanPages).matchAll(/\b(?:std|var|xkey|vcl)\.\w+(?=\()/g)].map(
+    ([call]) => call,
+  )
+  expect([...new Set(calls)].toSorted()).toEqual([
+    'std.querysort',
+    'var.get',
+    'var.global_get',
+    'var.global_set',
+    'var.set',
+    'xkey.purge',
+    'xkey.softpurge',
+  ])
+})
+
+it.skipIf(!installed('varnishd'))('the subroutine of docs/varnish.md for Varnish 6.0 bans pages too', async () => {
+  let fetches = 0
+  const origin = await startOrigin({
+    otherwise: () => ({ headers: { 'cache-control': 'public, s-maxage=600' }, body: `fetch ${++fetches}` }),
+  })
+  onTestFinished(() => origin.stop())
+  const varnish = await startVarnishProxy(origin.host, (vcl) => vcl.replace(banPages, () => oldBanPages))
+  onTestFinished(() => varnish.stop())
+  const ask = (path: string, method = 'GET') =>
+    exchange(`${varnish.url}${path}`, { method, headers: { host: 'shop.example' } })
+  const read = async (path: string) => (await ask(path)).body.toString()
+  const [a, b] = [await read('/a'), await read('/b')]
+  expect([await read('/a'), await read('/b')]).toEqual([a, b])
+  expect((await ask('/a.*', 'BAN')).status).toBe(200)
+  expect([(await read('/a')) === a, await read('/b')]).toEqual([false, b])
+  expect((await ask('/', 'BAN')).status).toBe(200)
+  expect(await read('/b')).not.toBe(b)
+})
 
 describe.skipIf(!installed('varnishd'))('docs/varnish.vcl', () => {
   let origin: Origin
