@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/format.ts'
+import { printable } from '../lib/safe-text.ts'
 import { withSteadyHeap } from '../lib/steady-heap.ts'
 import { pageTypes } from '../pages/page.ts'
 import { tagPattern } from '../purge/purge-key.ts'
@@ -83,6 +84,8 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
   if (input.urls !== undefined) await assertOwnUrls(context, input.urls)
   const plan = await planWarmup(context, input)
   for (const empty of plan.emptyChannels) context.report({ kind: 'message', message: nothingFoundText(empty) })
+  if (input.urls === undefined && input.tags !== undefined && plan.discovery.total === 0)
+    context.report({ kind: 'message', message: untaggedText(input.tags) })
   if (input.dryRun) return toDryRun(context, plan, input.force)
   const { createRun } = await import('../warmup/run/runs.ts')
   const { salesChannelId, batchSize, force } = input
@@ -138,6 +141,11 @@ export async function warnWithoutWorkers({ app, report }: Pick<OperationContext,
     message:
       'No worker is running. The warmup begins once pagecache serve or pagecache messenger:consume async is running.',
   })
+}
+
+function untaggedText(tags: readonly string[]): string {
+  const named = tags.length === 1 ? `the tag ${printable(tags[0]!)}` : 'any of these tags'
+  return `Nothing to warm up: no cached page has ${named}, and the purge log has no page that such a purge removed.`
 }
 
 function nothingFoundText({ channel, foreign, others }: Plan['emptyChannels'][number]): string {

@@ -230,6 +230,9 @@ it('with purge.softAbove a common tag leaves its pages stale, and a warmup renew
     totalUrls: 1,
     discovery: { otherTags: 1 },
   })
+  expect((await daemon.run('warmup:start', '--tag', 'unknown', '--dry-run')).stderr).toContain(
+    'no cached page has the tag unknown',
+  )
   for (const wrong of [['--order', 'size'], ['--tag', 'a b'], ['--type', 'x'], ['http://other.example/a']])
     expect((await daemon.run('warmup:start', ...wrong)).code, String(wrong)).toBe(2)
 })
