@@ -188,7 +188,9 @@ async function showVisitors(setup: Setup): Promise<void> {
   const say = (who: string, visit: PageVisit) =>
     write(`  ${who.padEnd(34)}${String(visit.headers['cache-status'] ?? 'no Cache-Status')}\n`)
   try {
-    write('\nPrivate pages are never cached (Cache-Status of each response):\n')
+    write(
+      '\nPrivate pages are never cached, and prices of a customer group are for that group (Cache-Status of each response):\n',
+    )
     const before = await anonymous.get(`${url}/`)
     say('Home page, anonymous', before)
     await ada.post(`${url}/account/login`, { username: 'ada@dealers.example', password: 'demo' })
