@@ -284,6 +284,17 @@ describe.skipIf(!hasChromium)(
       expect(await stage(page).count()).toBe(0)
     })
 
+    it('removes a stage whose time window has ended when the visitor comes back to its page', async () => {
+      const { page, see, recorded } = await visit([{ until: new Date(Date.now() + 3_600_000).toISOString() }])
+      await see()
+      await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+      expect(await stage(page).count()).toBe(1)
+      await page.evaluate('const now = Date.now; Date.now = () => now() + 3_600_001')
+      await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+      await stage(page).waitFor({ state: 'detached' })
+      expect(await recorded(1)).toEqual(['impression'])
+    })
+
     const style = (page: Page, what: string) =>
       page.evaluate(
         `(() => { const dialog = document.querySelector('vendor-stage').shadowRoot.querySelector('dialog'); const style = (part) => getComputedStyle(dialog.querySelector(part)); return ${what} })()`,

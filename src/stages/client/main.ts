@@ -34,7 +34,7 @@ async function start(): Promise<void> {
       })
     : fetch(`${base}preview`, { method: 'POST', body: preview }))
   const { items, message } = (await answer.json()) as { items?: ActiveStage[]; message?: string }
-  if (preview !== undefined && !answer.ok && message) return show(notice(message), false)
+  if (preview !== undefined && !answer.ok && message) return show(notice(message), false, () => false)
   const begun = Date.now()
   let last: Promise<unknown> = Promise.resolve()
   for (const stage of items ?? []) {
@@ -42,7 +42,7 @@ async function start(): Promise<void> {
     // Stages wait for their triggers together, and for each other once they are open.
     void whenTriggered(stage.trigger).then(() => {
       last = last.then(() =>
-        preview !== undefined || (mayShow(stage) && !isOver()) ? show(stage, preview === undefined) : undefined,
+        preview !== undefined || (mayShow(stage) && !isOver()) ? show(stage, preview === undefined, isOver) : undefined,
       )
     })
   }
@@ -54,8 +54,12 @@ function notice(headline: string): ActiveStage {
   return { content, look: { position: 'centre' } } as ActiveStage
 }
 
-/** Shows a stage. Resolves when it is closed. */
-function show(stage: ActiveStage, counts: boolean): Promise<void> {
+/**
+ * Shows a stage. Resolves when it is closed.
+ *
+ * @param isOver whether its time window has ended
+ */
+function show(stage: ActiveStage, counts: boolean, isOver: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const { dialog, close, dismiss, remove } = mount(stage, document, !usesKeys)
     // A consent hook that throws means no consent, and must not break the page.
@@ -108,6 +112,8 @@ function show(stage: ActiveStage, counts: boolean): Promise<void> {
     pressWithKeys(dialog)
     // Escape counts as a click on the close button.
     onEscape(dialog, isModal(stage.look), () => end('close'))
+    // The visitor comes back to a page that the browser has kept with its open stage.
+    addEventListener('pageshow', () => isOver() && end())
   })
 }
 
