@@ -385,7 +385,7 @@ describe.skipIf(!hasChromium)(
         await page.evaluate('localStorage.length + sessionStorage.length'),
       ]).toEqual([[], 0])
       await page.evaluate("location.hash = '#vendor-stage-preview=a.b.c'")
-      await stage(page).getByText('This preview link has expired').waitFor()
+      await stage(page).getByText('This preview link is no longer valid').waitFor()
       await page.keyboard.press('Escape')
       await stage(page).waitFor({ state: 'detached' })
       expect(await shop.events()).toEqual([])

@@ -85,7 +85,7 @@ async function findPreviewed(request: IncomingMessage, options: StagesOptions): 
   if (body === 'aborted') return null
   if (!Buffer.isBuffer(body)) return toBodyAnswer(body)
   const preview = await options.previewed(body.toString())
-  if (preview === null) return refusal(403, 'This preview link has expired. Make a new one.')
+  if (preview === null) return refusal(403, 'This preview link is no longer valid. Make a new one.')
   const items = await options.tracker.findActive({ preview })
   return items.length === 0 ? refusal(404, 'This stage does not exist.') : success({ total: items.length, items })
 }
