@@ -55,7 +55,7 @@ function List({ channels }: { channels: readonly Channel[] }) {
   const pages = useResource<PageList>(
     'vendor-cache/pages',
     { type, tag, prefix: toUrls(prefix, channels)[0], sort, limit: portion, offset },
-    5000,
+    /hits|size/.test(sort) ? 60_000 : 5000,
   )
   const sortBy = ({ column, descending }: Order) =>
     change({ sort: `${descending ? '-' : ''}${orders[column]}`, offset: '' })

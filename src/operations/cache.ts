@@ -143,7 +143,7 @@ export const cacheStatistics = defineOperation({
 const sort = z.enum(pageSorts, { error: `expected one of ${pageSorts.join(', ')}` })
 
 /** Most pages that are sorted by a column without an index: visitors wait as long as it takes. */
-const maxSorted = 20_000
+const maxSorted = 5_000
 
 function assertSortable(pages: number): void {
   if (pages > maxSorted)
@@ -160,7 +160,7 @@ export const listPages = defineOperation({
     type: z.optional(pageType),
     tag: z.optional(text()),
     prefix: z.optional(text()),
-    sort: described(z.optional(sort), 'with `-` descending; hits and size of at most 20,000 matching pages'),
+    sort: described(z.optional(sort), 'with `-` descending; hits and size of at most 5,000 matching pages'),
     limit,
     offset,
   }),

@@ -140,8 +140,10 @@ export class PageReads {
 
   list(filter: PageFilter): { total: number; items: Page[] } {
     const { from, parameters, order } = toQuery(filter)
+    // The ids are sorted first: sorting whole rows takes several times as long.
+    const ids = `SELECT p.id ${from} ORDER BY ${order} LIMIT ? OFFSET ?`
     const items = this.#database
-      .prepare<unknown[], PageRow>(`SELECT ${pageColumns} ${from} ORDER BY ${order} LIMIT ? OFFSET ?`)
+      .prepare<unknown[], PageRow>(`SELECT ${pageColumns} FROM (${ids}) o CROSS JOIN page p ON p.id = o.id`)
       .all(...parameters, filter.limit, filter.offset)
     return { total: this.#total(filter, from, parameters), items: items.map(toPage) }
   }

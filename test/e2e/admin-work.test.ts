@@ -102,10 +102,10 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
 
     await untilHit(() => exchange(`${daemon.url}/a`))
     await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('urls')
-    await page.getByLabel('URLs or paths').fill('/a')
+    await page.getByRole('textbox', { name: 'URLs or paths' }).fill('/a')
     await page.getByRole('button', { name: 'Purge', exact: true }).click()
     await page.getByText('1 page removed.').waitFor()
-    await page.getByLabel('URLs or paths').fill(' ')
+    await page.getByRole('textbox', { name: 'URLs or paths' }).fill(' ')
     await page.getByRole('button', { name: 'Purge', exact: true }).click()
     await page.getByText('Enter at least one').waitFor()
   })

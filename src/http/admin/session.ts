@@ -43,7 +43,7 @@ export function addSession(app: H3, options: SessionOptions, refuse: (exchange: 
 export async function identify(exchange: Exchange, options: SessionOptions): Promise<Identity | Answer> {
   const value = valueOf(exchange)
   if (value === null) return authenticate(exchange, options)
-  // The cookie alone identifies nobody: the browser sends it with requests of other pages, too.
+  // The cookie alone is no proof: a browser also sends it with requests that other pages cause.
   return bearsCsrfToken(exchange.request, value)
     ? judgeSession(exchange, value, options)
     : unauthorised(`A request with the cookie of the admin page needs its ${csrfField} field.`)
