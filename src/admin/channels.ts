@@ -1,13 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ConfigValues } from './answers.ts'
 import { useApi } from './api-context.ts'
-
-export interface Channel {
-  id: string
-  name: string
-  /** Scheme, host and path prefix. */
-  url: string
-}
+import type { Channel } from './urls.ts'
 
 /** The sales channels of the configuration; an empty list until they are known. */
 export function useChannels(): readonly Channel[] {
@@ -32,16 +26,4 @@ function toChannels(values: ConfigValues['values']): Channel[] {
     found[Number(index)] = { ...found[Number(index)], [field!]: String(value) }
   }
   return found.filter((channel): channel is Channel => channel.url !== undefined)
-}
-
-/** The URLs that a text names: itself, or for a path its URL in each channel. A path may begin with the path of the channel's URL. */
-export function toUrls(text: string, channels: readonly Channel[]): string[] {
-  if (!text.startsWith('/') || channels.length === 0) return [text]
-  return [...new Set(channels.map(({ url }) => absolute(text, url)))]
-}
-
-function absolute(path: string, channelUrl: string): string {
-  const { origin, pathname } = new URL(channelUrl)
-  const prefix = pathname.replace(/\/$/, '')
-  return `${origin}${path === prefix || path.startsWith(`${prefix}/`) ? path : prefix + path}`
 }

@@ -1,13 +1,6 @@
 import uPlot from 'uplot'
-import { formatBytes, formatCount, formatMs, formatRatio, timeZone } from './format.ts'
-
-export interface Line {
-  name: string
-  /** One value for each time; null: nothing was measured. */
-  values: readonly (number | null)[]
-}
-
-export type Unit = 'count' | 'bytes' | 'ratio' | 'ms'
+import { axisLabel, formatValue, incrementsOf, topOf, type Line, type Unit } from './chart-data.ts'
+import { timeZone } from './format.ts'
 
 export interface Form {
   /** Bars instead of lines. */
@@ -17,32 +10,6 @@ export interface Form {
 
 /** Colours of the lines: custom properties of the style sheet, so that they follow the light and dark theme. */
 const colours = ['--line-1', '--line-2', '--line-3', '--line-4']
-
-export function formatValue(value: number | null, unit: Unit): string {
-  if (value === null) return '–'
-  if (unit === 'count') return formatCount(value)
-  if (unit === 'bytes') return formatBytes(value)
-  return unit === 'ratio' ? formatRatio(value) : formatMs(value)
-}
-
-/** What uPlot draws: nothing in the future, and bars on top of each other. `now` and `at` in seconds since the epoch. */
-export function toData(at: readonly number[], lines: readonly Line[], bars: boolean, now: number): uPlot.AlignedData {
-  const values = lines.map((line) =>
-    at.map((moment, index) => (moment > now ? null : (line.values[index] ?? (bars ? 0 : null)))),
-  )
-  return [[...at], ...(bars ? stacked(values) : values)]
-}
-
-/** The first line is the lowest. uPlot draws in order, so that the sums come first and the lines below cover them. */
-function stacked(values: readonly (number | null)[][]): (number | null)[][] {
-  return values.map((line, index) =>
-    line.map((value, moment) =>
-      value === null
-        ? null
-        : values.slice(0, values.length - index).reduce((sum, each) => sum + (each[moment] ?? 0), 0),
-    ),
-  )
-}
 
 /** @param drawn what is drawn at the moment */
 export function optionsOf(
@@ -101,29 +68,6 @@ function paintOf(series: uPlot.Series | undefined, place: HTMLElement): string {
 function withRoom(first: number, last: number, at: readonly number[]): [number, number] {
   const half = ((at[1] ?? 60) - (at[0] ?? 0)) / 2
   return [first - half, last + half]
-}
-
-/** The upper end of the axis: some room above the highest value, and never less than a few units. */
-function topOf(unit: Unit, highest: number | null): number {
-  if (unit === 'ratio') return 1
-  return Math.max(unit === 'bytes' ? 1024 : 4, (highest ?? 0) * 1.1)
-}
-
-/** Distances of the lines of the grid: whole numbers, for bytes whole units. */
-function incrementsOf(unit: Unit): number[] {
-  if (unit === 'ratio') return [0.25, 0.5]
-  const powers =
-    unit === 'bytes' ? [1, 1024, 1024 ** 2, 1024 ** 3, 1024 ** 4] : Array.from({ length: 13 }, (_, n) => 10 ** n)
-  const steps = unit === 'bytes' ? [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] : [1, 2, 5]
-  return powers.flatMap((power) => steps.map((step) => step * power))
-}
-
-const compact = new Intl.NumberFormat('en', { notation: 'compact' })
-
-function axisLabel(value: number, unit: Unit): string {
-  if (unit === 'count') return compact.format(value)
-  if (unit === 'ratio') return `${Math.round(value * 100)} %`
-  return formatValue(value, unit).replace(/\.0+(?= )/, '')
 }
 
 const second = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', timeZone })

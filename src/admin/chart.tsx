@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import { formatValue, optionsOf, toData, type Form, type Line } from './chart-options.ts'
+import { formatValue, toData, type Line } from './chart-data.ts'
+import { optionsOf, type Form } from './chart-options.ts'
 import { formatTime, timeZone } from './format.ts'
 
 /** Height of a chart without its legend, in CSS pixels. */

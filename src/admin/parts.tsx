@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { Channel } from './channels.ts'
+import type { Channel } from './urls.ts'
 import { formatTime } from './format.ts'
 import type { Resource } from './use-resource.ts'
 

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Traffic } from './answers.ts'
-import { useChannels, type Channel } from './channels.ts'
+import { useChannels } from './channels.ts'
+import type { Channel } from './urls.ts'
 import { TimeChart } from './chart.tsx'
 import { formatBytes, formatCount, formatMs, formatRatio } from './format.ts'
 import { ChannelField, Choices, Field, Figure, Known, Panel } from './parts.tsx'

@@ -23,6 +23,7 @@ export const targets = [
   '/admin',
   '/admin/',
   '/admin/admin.css',
+  '/admin/session',
 ]
 
 export const methods = [

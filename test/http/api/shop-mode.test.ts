@@ -72,6 +72,19 @@ it('verifies a token of the shop once and grants read and write', async () => {
   })
 })
 
+it('gives the admin page a session that lasts as long as the token of the shop', async () => {
+  const { access_token: token } = jsonOf(await login(integration)) as { access_token: string }
+  const opened = await exchange(`${daemon.url}/admin/session`, { method: 'POST', headers: bearer(token) })
+  const { session } = jsonOf(opened) as { session: { csrfToken: string } }
+  expect(session).toMatchObject({ clientId: `shop:${integration.client_id}`, outlivesToken: false })
+  expect(opened.headers.get('set-cookie')).toBe(`pagecache-session=${token}; Path=/; HttpOnly; SameSite=Strict`)
+  const headers = { cookie: `pagecache-session=${token}`, 'x-csrf-token': session.csrfToken }
+  expect((await exchange(`${daemon.url}${prefix}/stats`, { headers })).status).toBe(200)
+  expectRefusal(await exchange(`${daemon.url}${prefix}/stats`, { headers: { cookie: headers.cookie } }), 401)
+  const unknown = { ...headers, cookie: 'pagecache-session=nonsense' }
+  expectRefusal(await exchange(`${daemon.url}${prefix}/stats`, { headers: unknown }), 401)
+})
+
 it('rejects a token that the shop rejects', async () => {
   expectRefusal(await exchange(`${daemon.url}${prefix}/stats`, { headers: bearer('nonsense') }), 401)
   expectRefusal(await exchange(`${daemon.url}${prefix}/stats`), 401)
