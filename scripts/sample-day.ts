@@ -20,7 +20,7 @@ export async function addSampleDay(projectDir: string): Promise<void> {
   try {
     const { channel_id: channel } = await db.selectFrom('traffic_hours').select('channel_id').executeTakeFirstOrThrow()
     const hour = Math.floor(Date.now() / 3_600_000)
-    for (let before = 1; before < 24; before++) {
+    for (let before = 1; before <= 24; before++) {
       const rows = results.map((each) => {
         const requests = Math.round(visitorsAt((hour - before) % 24) * each.share)
         return {

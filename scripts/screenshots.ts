@@ -23,8 +23,13 @@ const terminals = [
   [200, 60],
 ] as const
 
-/** Pictures in the documentation, and the longest file in bytes. */
-const published = ['overview-1440-light', 'overview-1440-dark', 'monitor-120-light', 'monitor-120-dark']
+/** Pictures in the documentation by their names there, and the longest file in bytes. */
+const published: Readonly<Record<string, string>> = {
+  'admin-light': 'overview-1440-light',
+  'admin-dark': 'overview-1440-dark',
+  'monitor-light': 'warmup-120-light',
+  'monitor-dark': 'warmup-120-dark',
+}
 const largest = 150_000
 
 const target = mkdtempSync(join(tmpdir(), 'pagecache-screenshots-'))
@@ -111,21 +116,29 @@ async function shootPage(
 
 /** The whole page; for the documentation its first screen. */
 async function shoot(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: join(target, `${name}.png`), fullPage: !published.includes(name) })
+  await page.screenshot({ path: join(target, `${name}.png`), fullPage: !Object.values(published).includes(name) })
 }
 
 async function shootTerminals(browser: Browser): Promise<void> {
-  for (const [columns, rows] of terminals)
-    for (const scheme of schemes) {
-      const text = await captureMonitor(columns, rows)
-      const page = await browser.newPage({ colorScheme: scheme, deviceScaleFactor: 1 })
-      await drawTerminal(page, text, { columns, scheme, path: join(target, `monitor-${columns}-${scheme}.png`) })
-      await page.close()
-    }
+  for (const [columns, rows] of terminals) {
+    // A warmup that is still running while its picture is taken.
+    await command('warmup:start', '--force')
+    await drawTerminals(browser, `warmup-${columns}`, columns, await captureMonitor(columns, rows, '2'))
+    await drawTerminals(browser, `monitor-${columns}`, columns, await captureMonitor(columns, rows, '1'))
+    await command('warmup:cancel')
+  }
 }
 
-/** What the monitor shows in a terminal of this size, with its colours. */
-async function captureMonitor(columns: number, rows: number): Promise<string> {
+async function drawTerminals(browser: Browser, name: string, columns: number, text: string): Promise<void> {
+  for (const scheme of schemes) {
+    const page = await browser.newPage({ colorScheme: scheme })
+    await drawTerminal(page, text, { columns, scheme, path: join(target, `${name}-${scheme}.png`) })
+    await page.close()
+  }
+}
+
+/** What a tab of the monitor shows in a terminal of this size, with its colours. */
+async function captureMonitor(columns: number, rows: number, tab: string): Promise<string> {
   const socket = `pagecache-screenshots-${process.pid}`
   const tmux = (...argv: string[]) => run('tmux', ['-L', socket, '-f', '/dev/null', ...argv])
   const monitor = `${process.execPath} ${program} monitor --project-dir ${demo.directory}`
@@ -133,6 +146,8 @@ async function captureMonitor(columns: number, rows: number): Promise<string> {
   try {
     for (;;) {
       await pause(1500)
+      await tmux('send-keys', '-t', 'picture', tab)
+      await pause(3000)
       const text = await tmux('capture-pane', '-p', '-e', '-t', 'picture')
       if (/pagecache/.test(text) && !/loading/.test(text)) return text
     }
@@ -154,10 +169,10 @@ async function run(file: string, argv: readonly string[]): Promise<string> {
 function publish(): void {
   const images = join(root, 'docs/images')
   mkdirSync(images, { recursive: true })
-  for (const name of published) {
+  for (const [title, name] of Object.entries(published)) {
     const { size } = statSync(join(target, `${name}.png`))
     if (size > largest) throw new Error(`${name}.png has ${size} bytes, more than ${largest}`)
-    copyFileSync(join(target, `${name}.png`), join(images, `${name}.png`))
+    copyFileSync(join(target, `${name}.png`), join(images, `${title}.png`))
   }
   process.stdout.write(`All pictures: ${target}\nThose of the README: ${images}\n`)
 }

@@ -26,12 +26,12 @@ const looks: Record<Picture['scheme'], Look> = {
   },
 }
 
-/** Draws what a terminal shows, as `tmux capture-pane -e` prints it. */
+/** Draws what a terminal shows, as `tmux capture-pane -e` prints it. At this size a character is 8 pixels wide, so that blocks have no gaps. */
 export async function drawTerminal(page: Page, text: string, { columns, scheme, path }: Picture): Promise<void> {
   const look = looks[scheme]
   await page.setContent(
     `<body style="margin:0;background:${look.paper}"><pre style="display:inline-block;margin:0;padding:12px;width:${columns}ch;
-     background:${look.paper};color:${look.ink};font:14px/1.25 'DejaVu Sans Mono',monospace">${toHtml(text, look)}</pre></body>`,
+     background:${look.paper};color:${look.ink};font:13.289px/17px 'DejaVu Sans Mono',monospace">${toHtml(text, look)}</pre></body>`,
   )
   await page.locator('pre').screenshot({ path })
 }

@@ -42,7 +42,7 @@ export function formatShare(part: number, whole: number): string {
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–'
   if (ms >= 120_000) return formatSeconds(ms / 1000)
-  return ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
+  return ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : `${ms > 0 && ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
 }
 
 /** Formats a duration in seconds by its two largest units: `45 s`, `3 min 5 s`, `2 h 4 min`, `3 d 2 h`. */

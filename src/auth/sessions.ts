@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { PagecacheError } from '../errors.ts'
 import { oncePerTurn } from '../lib/once-per-turn.ts'
 import type { AdminSessionRow } from '../records/api-rows.ts'
 import type { Records } from '../records/open.ts'
@@ -40,6 +41,9 @@ export class Sessions implements SessionStore {
   readonly #records: Records
   readonly #keys: KeyRing
   readonly #known = new LRUCache<string, KnownSession>({ max: maxKnown })
+  /** Sessions opened and closed by this process: a full disk must prevent neither login nor logout. */
+  readonly #unsaved = new LRUCache<string, AdminSessionRow>({ max: maxKnown })
+  readonly #closed = new LRUCache<string, true>({ max: maxKnown })
   readonly #version: () => string
 
   constructor(records: Records, keys: KeyRing) {
@@ -59,28 +63,24 @@ export class Sessions implements SessionStore {
       created_at: at,
       expires_at: at + lifetime,
     }
-    await this.#records.db.transaction().execute(async (transaction) => {
-      await transaction.deleteFrom('admin_sessions').where('expires_at', '<=', at).execute()
-      const older = await transaction
-        .selectFrom('admin_sessions')
-        .select('id')
-        .where('client_id', '=', actor)
-        .orderBy('created_at', 'desc')
-        .execute()
-      const surplus = older.slice(maxPerClient - 1).map(({ id }) => id)
-      if (surplus.length > 0) await transaction.deleteFrom('admin_sessions').where('id', 'in', surplus).execute()
-      await transaction.insertInto('admin_sessions').values(row).execute()
-    })
+    await insert(this.#records, row).catch(unlessFull(() => this.#unsaved.set(row.id, row)))
     return value
   }
 
   async close(value: string): Promise<void> {
-    await this.#records.db.deleteFrom('admin_sessions').where('id', '=', digestOf(value)).execute()
+    const id = digestOf(value)
+    this.#closed.set(id, true)
+    await this.#records.db
+      .deleteFrom('admin_sessions')
+      .where('id', '=', id)
+      .execute()
+      .catch(unlessFull(() => {}))
   }
 
   judge(value: string): Judgement | Promise<Judgement> {
     if (!/^[\w-]{43}$/.test(value)) return endedSession
     const id = digestOf(value)
+    if (this.#closed.has(id)) return endedSession
     const known = this.#known.get(id)
     if (known === undefined || known.version !== this.#version()) return this.#judgeAgain(id)
     return this.#isOver(known.row) ? endedSession : known.judgement
@@ -88,7 +88,8 @@ export class Sessions implements SessionStore {
 
   async #judgeAgain(id: string): Promise<Judgement> {
     const version = this.#records.version()
-    const row = await this.#records.db.selectFrom('admin_sessions').selectAll().where('id', '=', id).executeTakeFirst()
+    const saved = this.#records.db.selectFrom('admin_sessions').selectAll().where('id', '=', id).executeTakeFirst()
+    const row = (await saved) ?? this.#unsaved.get(id)
     const client = row === undefined || this.#isOver(row) ? null : await findActiveClient(this.#records, row.client_id)
     if (row === undefined || client === null) {
       this.#known.delete(id)
@@ -103,6 +104,30 @@ export class Sessions implements SessionStore {
 
   #isOver({ expires_at: end, kid }: AdminSessionRow): boolean {
     return this.#records.now() >= end || this.#keys.find(kid) === null
+  }
+}
+
+/** Saves a session in place of those of its client that have expired or are too many. */
+async function insert({ db }: Records, row: AdminSessionRow): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await transaction.deleteFrom('admin_sessions').where('expires_at', '<=', row.created_at).execute()
+    const older = await transaction
+      .selectFrom('admin_sessions')
+      .select('id')
+      .where('client_id', '=', row.client_id)
+      .orderBy('created_at', 'desc')
+      .execute()
+    const surplus = older.slice(maxPerClient - 1).map(({ id }) => id)
+    if (surplus.length > 0) await transaction.deleteFrom('admin_sessions').where('id', 'in', surplus).execute()
+    await transaction.insertInto('admin_sessions').values(row).execute()
+  })
+}
+
+/** Handles an error of a full or read-only disk, and throws any other. */
+function unlessFull(handle: () => void): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof PagecacheError && error.code === 'STORE_FULL')) throw error
+    handle()
   }
 }
 
