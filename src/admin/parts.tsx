@@ -142,8 +142,8 @@ export function Choices<T extends string>({
 }: {
   label: string
   of: readonly T[]
-  value: T
-  set(value: T): void
+  value: NoInfer<T>
+  set(value: NoInfer<T>): void
 }) {
   return (
     <span class="choices" role="group" aria-label={label}>

@@ -233,8 +233,6 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
 
   it.each([
     ['light', 1280],
-    ['dark', 1280],
-    ['light', 390],
     ['dark', 390],
   ] as const)('has no violation of axe and clips nothing, in %s, at %i pixels', async (colorScheme, width) => {
     expect((await exchange(`${daemon.url}/a`)).status).toBe(200)
