@@ -14,7 +14,14 @@ import { drawTerminal } from './terminal-picture.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const program = join(root, 'bin/run.js')
-const views = ['overview', 'warmup', 'purges', 'pages', 'queue', 'stages']
+const views = {
+  overview: 'Overview',
+  warmup: 'Warmup',
+  purges: 'Purges',
+  pages: 'Pages',
+  queue: 'Queue and tasks',
+  stages: 'Popup stages',
+}
 const widths = [1440, 1024, 390]
 const schemes = ['light', 'dark'] as const
 const terminals = [
@@ -101,11 +108,12 @@ async function shootPage(
   await page.getByLabel('Client ID').fill(clientId)
   await page.getByLabel('Client secret').fill(clientSecret)
   await page.getByRole('button', { name: 'Log in' }).click()
-  for (const view of views) {
+  for (const [view, title] of Object.entries(views)) {
     await page.goto(`${demo.url}/admin#${view}`)
-    await page.locator('h1').waitFor()
+    await page.getByRole('heading', { name: title, level: 1 }).waitFor()
+    // Charts are the last thing to be drawn.
+    if (view === 'overview') await page.locator('canvas').nth(1).waitFor()
     while ((await page.locator('[aria-busy=true]').count()) > 0) await pause(50)
-    await pause(300)
     await shoot(page, `${view}-${width}-${colorScheme}`)
   }
   await page.goto(`${demo.url}/admin#overview`)

@@ -5,7 +5,19 @@ import { bearer, createClient, fetchToken, json, jsonOf, prefix } from '../helpe
 import { startDaemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { until } from '../helpers/until.ts'
-import { daemon, go, hasChromium, logIn, open, openSession, operator, origin, reader, views } from './operators-page.ts'
+import {
+  daemon,
+  go,
+  hasChromium,
+  logIn,
+  open,
+  openSession,
+  operator,
+  origin,
+  product,
+  reader,
+  views,
+} from './operators-page.ts'
 
 const stats = `${prefix}/stats`
 
@@ -247,6 +259,16 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), view).toBeLessThanOrEqual(0)
       expect(await page.evaluate(clippedButtons), view).toEqual([])
     }
+    await page.getByRole('button', { name: 'New stage' }).click()
+    expect(await axeOf(page), 'form of a stage').toEqual([])
+    await page.goto(`${daemon.url}/admin#pages?inspect=/a&tag=${product}`)
+    await page.getByRole('region', { name: 'Stored variants' }).waitFor()
+    expect(await axeOf(page), 'inspected page').toEqual([])
+    await page.goto(`${daemon.url}/admin#overview?last=1+h`)
+    await page.locator('summary', { hasText: 'Show as table' }).first().click()
+    await page.getByRole('button', { name: 'Clear all pages' }).click()
+    await page.getByRole('dialog').waitFor()
+    expect(await axeOf(page), 'dialog').toEqual([])
     const [ink, paper] = (await page.evaluate(
       '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
     )) as [string, string]
