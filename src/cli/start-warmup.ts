@@ -82,7 +82,7 @@ async function waitInTui(session: Session, display: ProgressDisplay, id: string)
     watchOnScreen({
       source: toSource(session.sourceName, operations, performer),
       tabs: [warmupTab(id)],
-      leaving: app === null ? () => leaveRunning : leavingText,
+      leaving: app === null ? leaveRunning : leavingText,
       untilEnd: true,
       signal: AbortSignal.any([signal, failed.signal]),
     }),
@@ -95,9 +95,9 @@ async function waitInTui(session: Session, display: ProgressDisplay, id: string)
 
 /** A run that only this process works on is paused when the operator leaves. */
 function leavingText(feeds: Feeds): string {
-  const { live } = (feeds['warmup']?.value ?? { live: null }) as Pick<Watched, 'live'>
+  const { progress, live } = (feeds['warmup']?.value ?? { progress: null, live: null }) as Watched
   const others = live?.workers.some(({ alive, host, pid }) => alive && (host !== hostname() || pid !== process.pid))
-  return others ? leaveRunning : 'leave and pause it (no other worker)'
+  return others || progress?.status !== 'running' ? leaveRunning(feeds) : 'leave and pause it (no other worker)'
 }
 
 /**

@@ -1,5 +1,6 @@
 import { PagecacheError } from '../errors.ts'
 import { operations } from '../operations/index.ts'
+import type { Feeds } from '../tui/poller.ts'
 import { toSource, type Source } from '../tui/source.ts'
 import { warmupSummary } from '../tui/summary.ts'
 import { warmupTab } from '../tui/tabs/warmup/tab.ts'
@@ -11,8 +12,12 @@ import { Output } from './output.ts'
 import { ProgressDisplay } from './progress.ts'
 import { noWarmup } from './warmup-command.ts'
 
-/** What the terminal UI says about its `q` key while other workers keep the run going. */
-export const leaveRunning = 'leave; the warmup continues'
+/** What the terminal UI says about its `q` key: leaving changes nothing, and only a running warmup continues. */
+export function leaveRunning(feeds: Feeds): string {
+  const { progress } = (feeds['warmup']?.value ?? { progress: null }) as Pick<Watched, 'progress'>
+  if (progress?.status === 'running') return 'leave; the warmup continues'
+  return progress?.status === 'paused' ? 'leave; the warmup stays paused' : 'leave'
+}
 
 /**
  * Shows a run until it ends or the operator leaves, then prints a summary.
@@ -35,7 +40,7 @@ async function watchInTui(source: Source, id: string | null, { hold, signal }: S
   const first = await readRun(source, id)
   const tabs = [warmupTab(id)]
   const { feeds, error } = await hold(() =>
-    watchOnScreen({ source, tabs, leaving: () => leaveRunning, untilEnd: false, signal }),
+    watchOnScreen({ source, tabs, leaving: leaveRunning, untilEnd: false, signal }),
   )
   const watched = (feeds['warmup']?.value ?? first) as Watched
   if (error === null) return watched

@@ -36,3 +36,21 @@ export function toJsonLine(value: unknown): string {
   const escape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   return `${JSON.stringify(value).replaceAll(unprintable, escape)}\n`
 }
+
+const escapes = /(?:%[89a-f][0-9a-f])+/gi
+// Characters without a width or a shape of their own would disguise the URL.
+const unreadable = /[\p{C}\p{Z}]/u
+
+/** A URL for reading: escaped letters and signs outside ASCII are decoded, everything that has a meaning in a URL or none on a screen is not. */
+export function readableUrl(url: string): string {
+  return url.replaceAll(escapes, (escaped) => {
+    try {
+      return Array.from(decodeURIComponent(escaped), (character) =>
+        unreadable.test(character) ? encodeURIComponent(character) : character,
+      ).join('')
+    } catch {
+      // No UTF-8: the shop uses another encoding.
+      return escaped
+    }
+  })
+}

@@ -90,6 +90,8 @@ export interface Performer {
     input: Given<Input>,
     follower?: Follower,
   ): Promise<Value>
+  /** Whether operations of the scope `write` are allowed; absent where everything is. */
+  mayWrite?(): Promise<boolean>
 }
 
 /** What an operation returns. */

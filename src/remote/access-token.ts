@@ -46,6 +46,12 @@ export class AccessToken {
     return (await (this.#fetching ??= this.#fetch().finally(() => (this.#fetching = null)))).value
   }
 
+  /** Whether the client may change anything; true where the token does not say, as one of the shop. @throws like `get` */
+  async mayWrite(): Promise<boolean> {
+    const scope = scopeOf(await this.get())
+    return scope === null || scope.split(' ').includes('write')
+  }
+
   /** Drops a token that the daemon has rejected, unless it was replaced already. */
   forget(value: string): void {
     if (this.#token?.value === value) this.#token = null
@@ -86,4 +92,14 @@ function refusalHint(body: unknown): string | null {
   if (Array.isArray(errors))
     return "The shop issues the tokens of this daemon (auth.mode: shop). Create an integration in the shop's administration."
   return null
+}
+
+/** The scopes in a token of the daemon. They are not verified here: the daemon does that. */
+function scopeOf(token: string): string | null {
+  try {
+    const { scope } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { scope?: unknown }
+    return typeof scope === 'string' ? scope : null
+  } catch {
+    return null
+  }
 }

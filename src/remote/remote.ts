@@ -54,6 +54,7 @@ export async function openRemote(
       if (response.status !== 200 || typeof response.value !== 'object') throw toRemoteError(server, response)
       return response.value as Value
     },
+    mayWrite: () => token.mayWrite(),
     close: () => transport.close(),
   }
 }

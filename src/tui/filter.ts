@@ -1,3 +1,4 @@
+import { readableUrl } from '../lib/safe-text.ts'
 import type { Row } from './panel.ts'
 
 /**
@@ -18,7 +19,8 @@ function matchesWord(row: Row, word: string): boolean {
     return status[2] === undefined ? Math.floor(row.status / 100) === Number(status[1]) : row.status === Number(word)
   const slower = /^>(\d+(?:\.\d+)?)(ms|s)$/.exec(word)
   if (slower) return row.ms !== null && row.ms > Number(slower[1]) * (slower[2] === 's' ? 1000 : 1)
-  return row.text.toLowerCase().includes(word)
+  // An operator types what the screen shows; a URL may be pasted as it is.
+  return row.text.toLowerCase().includes(word) || readableUrl(row.text).toLowerCase().includes(word)
 }
 
 /** The rows that the filter shows. */

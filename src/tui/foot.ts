@@ -1,3 +1,4 @@
+import { commandsOf, matching } from './commands.ts'
 import { hints, type KeyContext } from './keys.ts'
 import { join, lineWidth, span, spread, type Line } from './text/line.ts'
 import { cells, cutMiddle } from './text/width.ts'
@@ -8,11 +9,12 @@ const noticeFor = 8000
 
 /** Bottom line: a question, the filter being typed, a message, or the keys available now. */
 export function footLine(
-  { name, view, now, leaving }: Pick<ScreenInput, 'name' | 'view' | 'now' | 'leaving'>,
+  { name, tabs, view, now, leaving }: Pick<ScreenInput, 'name' | 'tabs' | 'view' | 'now' | 'leaving'>,
   width: number,
   context: KeyContext,
 ): Line {
   const { overlay, notice } = view
+  const titles = tabs.map(({ title }) => title)
   if (overlay.kind === 'confirm-cancel') return cancelQuestion(name, width)
   if (overlay.kind === 'filter')
     return spread(
@@ -20,9 +22,14 @@ export function footLine(
       [...key('enter', 'keep'), span('  '), ...key('esc', 'clear'), span(' ')],
       width,
     )
+  if (overlay.kind === 'command') {
+    const names = matching(commandsOf(titles, context), overlay.text).map(({ name }): Line => [span(name, 'dim')])
+    const typed: Line = [span(' :', 'accent'), span(overlay.text), span('▏', 'accent'), span('  ')]
+    return [...typed, ...join(names, width - lineWidth(typed), '  ')]
+  }
+  if (notice && now - notice.at < noticeFor) return [span(` ${notice.text}`, notice.tone)]
   if (overlay.kind === 'help' || overlay.kind === 'detail')
     return [span(' '), ...key('esc', 'close'), span('  '), ...key('↑ ↓', 'scroll'), span('  '), ...key('q', leaving)]
-  if (notice && now - notice.at < noticeFor) return [span(` ${notice.text}`, notice.tone)]
   // The quit key is at the end and is dropped last.
   const out: Line = [...key('q', leaving), span(' ')]
   const room = width - 3 - out.reduce((sum, { text }) => sum + cells(text), 0)

@@ -7,6 +7,8 @@ export type Action =
   | 'freeze'
   | 'errors'
   | 'save'
+  | 'copy'
+  | 'command'
   | 'help'
   | 'detach'
   | 'suspend'
@@ -32,7 +34,7 @@ export interface KeyBinding {
   action: Action
   help: string
   /** One word for the bottom line; without it, the key is listed in the help only. */
-  hint?: string
+  hint?: string | ((context: KeyContext) => string)
   /** When the key works; default: always. */
   when?(context: KeyContext): boolean
 }
@@ -42,6 +44,9 @@ export interface KeyContext {
   status: string | null
   tabs: number
   panels: number
+  /** Whether the client may change anything. */
+  mayWrite: boolean
+  frozen: boolean
 }
 
 const manyTabs = ({ tabs }: KeyContext) => tabs > 1
@@ -56,7 +61,7 @@ export const keyTable: readonly KeyBinding[] = [
     action: 'pause',
     help: 'Pause the warmup; pages in progress are finished',
     hint: 'pause',
-    when: ({ status }) => status === 'running',
+    when: ({ status, mayWrite }) => mayWrite && status === 'running',
   },
   {
     keys: ['r'],
@@ -64,7 +69,7 @@ export const keyTable: readonly KeyBinding[] = [
     action: 'resume',
     help: 'Resume the paused warmup',
     hint: 'resume',
-    when: ({ status }) => status === 'paused',
+    when: ({ status, mayWrite }) => mayWrite && status === 'paused',
   },
   {
     keys: ['c'],
@@ -72,7 +77,7 @@ export const keyTable: readonly KeyBinding[] = [
     action: 'cancel',
     help: 'Cancel the warmup, after a confirmation',
     hint: 'cancel',
-    when: ({ status }) => status === 'running' || status === 'paused',
+    when: ({ status, mayWrite }) => mayWrite && (status === 'running' || status === 'paused'),
   },
   { keys: ['left', '['], label: '←', action: 'previous-tab', help: 'Previous tab', when: manyTabs },
   { keys: ['right', ']'], label: '→', action: 'next-tab', help: 'Next tab', when: manyTabs },
@@ -107,7 +112,15 @@ export const keyTable: readonly KeyBinding[] = [
     help: 'Show only failures, or everything',
     hint: 'errors',
   },
-  { keys: ['f'], label: 'f', action: 'freeze', help: 'Freeze or resume', hint: 'freeze' },
+  {
+    keys: ['f'],
+    label: 'f',
+    action: 'freeze',
+    help: 'Freeze or resume',
+    hint: ({ frozen }) => (frozen ? 'unfreeze' : 'freeze'),
+  },
+  { keys: ['y'], label: 'y', action: 'copy', help: 'Copy the URL or text of the selected row (OSC 52)', hint: 'copy' },
+  { keys: [':'], label: ':', action: 'command', help: 'Run a command by name; tab completes it', hint: 'command' },
   {
     keys: ['s'],
     label: 's',
@@ -168,6 +181,23 @@ export interface Stroke {
   input: string
 }
 
+/** A mouse report in SGR form: button, column, row, and whether it was pressed (M) or released (m). */
+const mouseReport = /\u001b?\[<(\d{1,4});(\d{1,4});(\d{1,4})([Mm])/g
+
+/** Keys of the wheel. */
+const wheel: Readonly<Record<string, string>> = { 64: 'up', 65: 'down' }
+
+/** The strokes of mouse reports; null for any other input. `tabAt`: the digit of the tab at a place of the screen, null for none. */
+export function mouseStrokes(input: string, tabAt: (column: number, row: number) => string | null): Stroke[] | null {
+  const reports = [...input.matchAll(mouseReport)]
+  if (reports.length === 0) return null
+  return reports.flatMap(([, button = '', column, row, action]) => {
+    if (action !== 'M') return []
+    const key = wheel[button] ?? (button === '0' ? tabAt(Number(column), Number(row)) : null)
+    return key === null ? [] : [{ key, input: '' }]
+  })
+}
+
 const controls: Readonly<Record<string, string>> = { '\t': 'tab', '\r': 'return', '\n': 'return' }
 
 /** Splits one read of the terminal into keys: several arrive together when typed quickly or over a slow connection. */
@@ -186,6 +216,8 @@ export function actionOf(key: string, context: KeyContext): Action | null {
 /** The keys to list in the bottom line. */
 export function hints(context: KeyContext): { label: string; hint: string }[] {
   return keyTable.flatMap(({ label, hint, when }) =>
-    hint !== undefined && (when?.(context) ?? true) ? [{ label, hint }] : [],
+    hint !== undefined && (when?.(context) ?? true)
+      ? [{ label, hint: typeof hint === 'string' ? hint : hint(context) }]
+      : [],
   )
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { useApp, useInput, useWindowSize } from 'ink'
+import { useApp, useInput, useStdout, useWindowSize } from 'ink'
 import { useEffect, useSyncExternalStore } from 'react'
 import { strokesOf } from './keys.ts'
 import { Lines } from './lines.tsx'
+import { mouse } from './mouse.ts'
 import type { Session } from './session.ts'
 
 /** Draws a session on the terminal and passes keys to it. */
@@ -10,10 +11,16 @@ export function Monitor({ session }: { session: Session }) {
   useSyncExternalStore(session.subscribe, session.version)
   const { columns, rows } = useWindowSize()
   const { suspendTerminal } = useApp()
+  const { stdout } = useStdout()
   useEffect(() => {
-    session.onSuspend = () => void suspendTerminal(stopGroup)
-  }, [session, suspendTerminal])
-  useInput((input, key) => session.pressAll(strokesOf(input, key)))
+    session.onSuspend = () =>
+      void suspendTerminal(async () => {
+        stdout.write(mouse.off)
+        await stopGroup()
+        stdout.write(mouse.on)
+      })
+  }, [session, suspendTerminal, stdout])
+  useInput((input, key) => session.pressAll(session.mouse(input, columns, rows) ?? strokesOf(input, key)))
   return <Lines lines={session.screen(columns, rows)} />
 }
 

@@ -1,3 +1,4 @@
+import { readableUrl } from '../lib/safe-text.ts'
 import { keyTable, type KeyContext } from './keys.ts'
 import { span, type Line } from './text/line.ts'
 import { padEnd, wrap } from './text/width.ts'
@@ -33,7 +34,7 @@ export function detailLines(
   const lines: Line[] = [[span(` ${detail.title}`, 'strong')], []]
   const names = Math.max(8, ...detail.facts.map(([name]) => name.length)) + 2
   const facts: (readonly [string, string])[] = [
-    ...(detail.url === null ? [] : [['URL', detail.url] as const]),
+    ...(detail.url === null ? [] : [['URL', readableUrl(detail.url)] as const]),
     ...detail.facts,
   ]
   for (const [name, value] of facts) {

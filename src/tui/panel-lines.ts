@@ -19,7 +19,8 @@ export interface PanelInput {
 
 /** Renders a list with its title in exactly `height` lines. */
 export function panelLines({ panel, rows, selected, width, height, view, title }: PanelInput): Line[] {
-  const room = height - 1
+  const heads = panel.head === undefined || rows.length === 0 || height < leastWithHead ? [] : [panel.head]
+  const room = height - 1 - heads.length
   const first = scrollTo(selected ?? 0, rows.length, room)
   const seen = rows.slice(first, first + room)
   const position =
@@ -31,7 +32,11 @@ export function panelLines({ panel, rows, selected, width, height, view, title }
   const lines = seen.map((row, index) => rowLine(row, selected === first + index, width))
   const empty: Line[] =
     rows.length > 0 ? [] : [[span(`  ${panel.rows.length > 0 ? 'No row matches the filter.' : panel.empty}`, 'dim')]]
-  return [ruled(head, notes, width, selected !== null), ...fill([...lines, ...empty], room)]
+  return [
+    ruled(head, notes, width, selected !== null),
+    ...heads.map((columns) => headLine(columns(width - 3), width)),
+    ...fill([...lines, ...empty], room),
+  ]
 }
 
 /** All titles in one line, for a screen that shows only the focused list. */
@@ -65,6 +70,13 @@ function ruled(head: Line, notes: readonly string[], width: number, focused: boo
       : [span(` ${notes.join(' · ')} `, focused ? 'strong' : 'dim'), ...rule(1, focused)]
   const between = width - lineWidth(head) - lineWidth(right)
   return between < 0 ? spread(head, [], width) : [...head, ...rule(between, focused), ...right]
+}
+
+/** A list this low has no line for the names of its columns. */
+const leastWithHead = 5
+
+function headLine(line: Line, width: number): Line {
+  return [span('  '), ...fitLine(line, width - 3).map(({ text }) => span(text, 'dim')), span(' ')]
 }
 
 function rowLine(row: Row, selected: boolean, width: number): Line {

@@ -29,6 +29,8 @@ export interface Panel {
   /** Total number if `rows` holds only some of them. */
   total: number | null
   rows: readonly Row[]
+  /** Names of the columns, laid out as the rows are. */
+  head?(width: number): Line
   /** Text of an empty list. */
   empty: string
 }

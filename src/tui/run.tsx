@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { render } from 'ink'
+import { clipboardSequence } from './clipboard.ts'
 import { Monitor } from './monitor.tsx'
 import { Session } from './session.ts'
+import { mouse } from './mouse.ts'
 import type { SessionEnd, WatchOptions } from './watch-options.ts'
 
 export interface TuiOptions extends WatchOptions {
@@ -25,7 +27,15 @@ export async function runTui({ signal, directory, stdin, stdout, ...options }: T
     await writeFile(path, content, { flag: 'wx', mode: 0o600 })
     return path
   }
-  const session = new Session({ ...options, save, now: () => performance.now(), time: Date.now, random: Math.random })
+  const copy = (text: string) => void stdout.write(clipboardSequence(text))
+  const session = new Session({
+    ...options,
+    save,
+    copy,
+    now: () => performance.now(),
+    time: Date.now,
+    random: Math.random,
+  })
   const ink = render(<Monitor session={session} />, {
     stdin,
     stdout,
@@ -34,6 +44,10 @@ export async function runTui({ signal, directory, stdin, stdout, ...options }: T
     exitOnCtrlC: false,
     maxFps,
   })
+  const leaveMouse = () => void stdout.write(mouse.off)
+  stdout.write(mouse.on)
+  // A second signal ends the process at once.
+  process.on('exit', leaveMouse)
   const leave = () => ink.unmount()
   let failure: unknown = null
   // An uncaught error would be printed onto the alternate screen, which is about to disappear.
@@ -54,6 +68,8 @@ export async function runTui({ signal, directory, stdin, stdout, ...options }: T
     process.off('uncaughtException', crash)
     signal.removeEventListener('abort', leave)
     session.stop()
+    leaveMouse()
+    process.off('exit', leaveMouse)
   }
   return { feeds: session.feeds, error: failure }
 }

@@ -12,6 +12,8 @@ export interface ScreenInput {
   shown: TabView
   /** Hint for `q`. */
   leaving: string
+  /** Whether the client may change anything. */
+  mayWrite: boolean
   /** Monotonic milliseconds, as in the view. */
   now: number
   /** Milliseconds since the epoch, for the clock. */

@@ -8,6 +8,7 @@ import type { Panel, Row } from './panel.ts'
 import type { ScreenInput } from './screen-input.ts'
 import { beside, fitLine, lineWidth, span, spread, type Line } from './text/line.ts'
 import { timeOfDay } from './text/amount.ts'
+import { cells } from './text/width.ts'
 import { focusOf, placeOf, selectedIndex, type View } from './view.ts'
 
 /** Renders the whole screen: exactly one line for each terminal row, none wider than the terminal. */
@@ -20,7 +21,13 @@ export function toScreen(input: ScreenInput): Line[] {
   const blocks = shown.blocks.map(({ rank, lines }) => ({ rank, lines: lines(width - 1) }))
   const layout = toLayout(columns, rows, height(blocks), shown.panels.length, focus, shown.lead)
   if (layout.kind === 'one-line') return oneLine(input, Math.max(1, width))
-  const context: KeyContext = { status: shown.run?.status ?? null, tabs: tabs.length, panels: shown.panels.length }
+  const context: KeyContext = {
+    status: shown.run?.status ?? null,
+    tabs: tabs.length,
+    panels: shown.panels.length,
+    mayWrite: input.mayWrite,
+    frozen: view.frozen !== null,
+  }
   const body = overlay(input, width, rows - 2, context) ?? [
     ...fitBlocks(blocks, layout.summary).map((line) => [span(' '), ...line]),
     ...areaLines(layout.areas, (area) => {
@@ -74,6 +81,18 @@ function tabSpans({ tabs, view }: Pick<ScreenInput, 'tabs' | 'view'>, width: num
         : span(short ? String(index + 1) : `${index + 1} ${title}`, 'dim'),
     ])
   return lineWidth(spans(false)) <= width ? spans(false) : spans(true)
+}
+
+/** The digit of the tab whose title is at a column (from 1) of the first row; null for none. */
+export function tabAt(input: ScreenInput, column: number): string | null {
+  let at = 0
+  for (const { text } of headLine(input, input.columns - 1)) {
+    const end = at + cells(text)
+    const digit = /^\[?(\d)(?: |\]|$)/.exec(text)?.[1]
+    if (digit !== undefined && column > at && column <= end) return digit
+    at = end
+  }
+  return null
 }
 
 function headLine({ name, tabs, view, shown, time, now }: ScreenInput, width: number): Line {

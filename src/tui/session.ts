@@ -1,9 +1,13 @@
 import { visibleRows } from './filter.ts'
-import { actionOf, type Stroke } from './keys.ts'
+import { readableUrl } from '../lib/safe-text.ts'
+import { commandsOf } from './commands.ts'
+import { reason, toInspection } from './inspection.ts'
+import { actionOf, mouseStrokes, type Action, type KeyContext, type Stroke } from './keys.ts'
 import type { TabView } from './panel.ts'
 import { Poller, type Feeds } from './poller.ts'
 import { toReport } from './report.ts'
-import { toScreen } from './screen.ts'
+import { tabAt, toScreen } from './screen.ts'
+import type { ScreenInput } from './screen-input.ts'
 import type { Source } from './source.ts'
 import type { Tab } from './tab.ts'
 import type { Line } from './text/line.ts'
@@ -14,6 +18,7 @@ import {
   isConfirmed,
   startView,
   type,
+  typeCommand,
   type Effect,
   type Notice,
   type KeyOutcome,
@@ -33,6 +38,8 @@ export interface SessionOptions {
   /** Milliseconds since the epoch. */
   time(): number
   random(): number
+  /** Puts a text into the clipboard of the terminal. */
+  copy(text: string): void
   /** Writes a file and returns its path. */
   save(file: string, content: string): Promise<string>
 }
@@ -52,11 +59,14 @@ export class Session {
   #version = 0
   #ticker: NodeJS.Timeout | null = null
   #left = false
+  /** Whether the client may change anything; not before that is known. */
+  #mayWrite: boolean
   readonly #leave = Promise.withResolvers<void>()
 
   constructor(options: SessionOptions) {
     this.#options = options
     const { source, now, random } = options
+    this.#mayWrite = source.mayWrite === undefined
     this.#poller = new Poller({ source, now, random, onChange: () => this.#onNews() })
   }
 
@@ -78,6 +88,7 @@ export class Session {
 
   start(): void {
     this.#poller.want(this.#tab.plans)
+    void this.#learnScope()
     this.#ticker ??= setInterval(() => this.#changed(), tickEvery)
   }
 
@@ -85,6 +96,13 @@ export class Session {
     this.#poller.stop()
     if (this.#ticker) clearInterval(this.#ticker)
     this.#ticker = null
+  }
+
+  /** Learns what the client may do. It may try everything where that cannot be told: the daemon refuses what is not allowed. */
+  async #learnScope(): Promise<void> {
+    const { source } = this.#options
+    this.#mayWrite = (await source.mayWrite?.().catch(() => true)) ?? true
+    this.#changed()
   }
 
   /** For React: calls the listener after every change. */
@@ -97,8 +115,17 @@ export class Session {
 
   /** The lines of a screen of this size. */
   screen(columns: number, rows: number): Line[] {
+    return toScreen(this.#input(columns, rows))
+  }
+
+  /** The strokes of what the mouse did on a screen of this size; null where the input is no mouse report. */
+  mouse(input: string, columns: number, rows: number): Stroke[] | null {
+    return mouseStrokes(input, (column, row) => (row === 1 ? tabAt(this.#input(columns, rows), column) : null))
+  }
+
+  #input(columns: number, rows: number): ScreenInput {
     const { source, tabs, leaving, now, time } = this.#options
-    return toScreen({
+    return {
       columns,
       rows,
       name: source.name,
@@ -106,9 +133,10 @@ export class Session {
       view: this.#view,
       shown: this.#shown(),
       leaving: leaving(this.#poller.feeds),
+      mayWrite: this.#mayWrite,
       now: now(),
       time: time(),
-    })
+    }
   }
 
   /** Handles keys that arrived together. A question accepts a single key only, so that text pasted by mistake does not cancel a run. */
@@ -154,14 +182,38 @@ export class Session {
     if (view.overlay.kind === 'filter') return type(view, key, input)
     if (view.overlay.kind === 'confirm-cancel') return answer(view, key)
     const shown = this.#shown()
-    const tabs = this.#options.tabs.length
-    const action = actionOf(key, { status: shown.run?.status ?? null, tabs, panels: shown.panels.length })
-    if (action === null) return { view }
+    const context = this.#context(shown)
+    if (view.overlay.kind === 'command') return this.#command(shown, key, input)
+    const action = actionOf(key, context)
+    return action === null ? { view } : this.#act(view, shown, action, key)
+  }
+
+  #context(shown: TabView): KeyContext {
+    return {
+      status: shown.run?.status ?? null,
+      tabs: this.#options.tabs.length,
+      panels: shown.panels.length,
+      mayWrite: this.#mayWrite,
+      frozen: this.#view.frozen !== null,
+    }
+  }
+
+  #command(shown: TabView, key: string, input: string): KeyOutcome {
+    const titles = this.#options.tabs.map(({ title }) => title)
+    const commands = commandsOf(titles, this.#context(shown))
+    const { chosen, unknown, ...outcome } = typeCommand(this.#view, key, input, commands)
+    if (chosen !== undefined) return this.#act(outcome.view, shown, chosen.action, chosen.key)
+    if (unknown === undefined) return outcome
+    const text = `No command ${JSON.stringify(unknown)}. Commands: ${commands.map(({ name }) => name).join(', ')}`
+    return { view: { ...outcome.view, notice: { text, tone: 'warn', at: this.#options.now() } } }
+  }
+
+  #act(view: View, shown: TabView, action: Action, key: string): KeyOutcome {
     const panel = shown.panels[focusOf(view, this.#tab.id, shown.panels.length)]
     const rows = visibleRows(panel?.rows ?? [], view.filter, view.errorsOnly)
     return act(view, action, key, {
       tabId: this.#tab.id,
-      tabs,
+      tabs: this.#options.tabs.length,
       shown,
       rows,
       feeds: this.#poller.feeds,
@@ -173,8 +225,14 @@ export class Session {
     if (effect.kind === 'detach') return this.#end()
     if (effect.kind === 'suspend') return this.onSuspend()
     if (effect.kind === 'perform') return void this.#perform(effect.action, effect.id)
+    if (effect.kind === 'copy') return this.#copy(effect.text)
     if (effect.kind === 'inspect') return void this.#inspect(effect.url)
     void this.#save()
+  }
+
+  #copy(text: string): void {
+    this.#options.copy(text)
+    this.#notice(`Copied ${readableUrl(text)}`, 'good')
   }
 
   /** Sends a request to the store. The screen shows it as done only after the store has confirmed it. */
@@ -232,14 +290,4 @@ export class Session {
     this.#version++
     for (const listener of this.#listeners) listener()
   }
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
-/** The result of `cache.inspect` as lines. */
-function toInspection(value: unknown): string[] {
-  const { reason: why, explanation = [] } = value as { reason: string; explanation?: string[] }
-  return [why, ...explanation.filter((sentence) => sentence !== why)]
 }

@@ -9,6 +9,8 @@ export interface Source {
   readonly name: string
   /** Performs an operation, a live one until its follower leaves; rethrows its errors. */
   perform(operation: string, input: object, follower?: Follower): Promise<unknown>
+  /** Whether the client may change anything; absent where it may. */
+  mayWrite?(): Promise<boolean>
 }
 
 /** The operations of this process, or of the daemon that the performer speaks to. */
@@ -16,6 +18,7 @@ export function toSource(name: string, operations: readonly Operation[], perform
   const byName = new Map(operations.map((operation) => [operation.name, operation]))
   return {
     name,
+    ...(performer.mayWrite !== undefined && { mayWrite: () => performer.mayWrite!() }),
     async perform(operation, input, follower) {
       const found = byName.get(operation)
       if (!found) throw new PagecacheError('NOT_FOUND', `Unknown operation ${operation}.`)

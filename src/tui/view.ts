@@ -1,3 +1,4 @@
+import { matching, type Command } from './commands.ts'
 import type { Action } from './keys.ts'
 import type { Detail, Row, TabView } from './panel.ts'
 import type { Feeds } from './poller.ts'
@@ -11,6 +12,7 @@ export type Overlay =
   | { kind: 'detail'; detail: Detail; inspection: string[] | null; scroll: number }
   | { kind: 'confirm-cancel'; id: string }
   | { kind: 'filter'; before: string }
+  | { kind: 'command'; text: string }
 
 export interface Notice {
   text: string
@@ -56,6 +58,7 @@ export const startView: View = {
 /** A side effect of a key. */
 export type Effect =
   | { kind: 'perform'; action: RunAction; id: string }
+  | { kind: 'copy'; text: string }
   | { kind: 'detach' }
   | { kind: 'suspend' }
   | { kind: 'save' }
@@ -117,6 +120,10 @@ export function act(view: View, action: Action, key: string, scene: Scene): KeyO
       return { view: { ...view, errorsOnly: !view.errorsOnly } }
     case 'save':
       return { view, effect: { kind: 'save' } }
+    case 'command':
+      return { view: { ...view, overlay: { kind: 'command', text: '' } } }
+    case 'copy':
+      return copy(view, scene)
     case 'help':
       return { view: { ...view, overlay: view.overlay.kind === 'help' ? { kind: 'none' } : { kind: 'help' } } }
     case 'detach':
@@ -136,6 +143,18 @@ export function act(view: View, action: Action, key: string, scene: Scene): KeyO
   }
 }
 
+/** Copies the URL of what is selected, or the text of a row without one. */
+function copy(view: View, { tabId, shown, rows }: Scene): KeyOutcome {
+  if (view.overlay.kind === 'detail') return copyOf(view, view.overlay.detail.url ?? view.overlay.detail.title)
+  const panel = shown.panels[focusOf(view, tabId, shown.panels.length)]
+  const row = panel && rows[selectedIndex(view, placeOf(tabId, panel.id), rows)]
+  return row ? copyOf(view, row.detail.url ?? row.text) : { view }
+}
+
+function copyOf(view: View, text: string): KeyOutcome {
+  return { view, effect: { kind: 'copy', text } }
+}
+
 /** Handles Esc: closes the overlay; without one, clears the filter. */
 function close(view: View): View {
   if (view.overlay.kind !== 'none') return { ...view, overlay: { kind: 'none' } }
@@ -151,6 +170,8 @@ type ListAction = Exclude<
   | 'freeze'
   | 'errors'
   | 'save'
+  | 'copy'
+  | 'command'
   | 'help'
   | 'detach'
   | 'suspend'
@@ -224,10 +245,35 @@ export function type(view: View, key: string, input: string): KeyOutcome {
   if (key === 'ctrl+c') return { view, effect: { kind: 'detach' } }
   if (key === 'return') return { view: { ...view, overlay: { kind: 'none' } } }
   if (key === 'escape') return { view: { ...view, overlay: { kind: 'none' }, filter: before } }
-  if (key === 'backspace') return { view: { ...view, filter: [...view.filter].slice(0, -1).join('') } }
-  if (key === 'ctrl+u') return { view: { ...view, filter: '' } }
-  if (key !== input || /[\p{Cc}]/u.test(input)) return { view }
-  return { view: { ...view, filter: (view.filter + input).slice(0, 200) } }
+  return { view: { ...view, filter: edit(view.filter, key, input) } }
+}
+
+/** A line of text after a key. */
+function edit(text: string, key: string, input: string): string {
+  if (key === 'backspace') return [...text].slice(0, -1).join('')
+  if (key === 'ctrl+u') return ''
+  return key !== input || /[\p{Cc}]/u.test(input) ? text : (text + input).slice(0, 200)
+}
+
+/** Handles a key while a command is typed. `chosen`: the command to run. */
+export function typeCommand(
+  view: View,
+  key: string,
+  input: string,
+  commands: readonly Command[],
+): KeyOutcome & { chosen?: Command; unknown?: string } {
+  if (view.overlay.kind !== 'command') return { view }
+  const { text } = view.overlay
+  const closed: View = { ...view, overlay: { kind: 'none' } }
+  if (key === 'ctrl+c') return { view, effect: { kind: 'detach' } }
+  if (key === 'escape' || (key === 'backspace' && text === '')) return { view: closed }
+  const found = matching(commands, text)
+  if (key === 'return') {
+    if (text.trim() === '') return { view: closed }
+    return found.length === 1 ? { view: closed, chosen: found[0]! } : { view: closed, unknown: text }
+  }
+  const next = key === 'tab' ? (found[0]?.name ?? text) : edit(text, key, input)
+  return { view: { ...view, overlay: { kind: 'command', text: next } } }
 }
 
 function turn(index: number, by: number, length: number): number {

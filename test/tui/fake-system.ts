@@ -14,6 +14,7 @@ function traffic() {
     hits: requests - misses,
     misses,
     hitRatio: 1 - misses / requests,
+    p95: 20 + misses / 4,
     originP95: 231.5,
     statuses: { '1xx': 0, '2xx': requests - 16, '3xx': 0, '4xx': 12, '5xx': 4 },
   })
@@ -21,7 +22,23 @@ function traffic() {
     at: iso((59 - minute) * 60_000),
     ...summary(2400 + ((minute * 311) % 900), 100 + ((minute * 37) % 300)),
   }))
-  return { success: true, totals: summary(165_000, 14_520), series }
+  const topMisses = [
+    ['shop.example/de/suche', 'Cache-Control: private', 4120],
+    ['shop.example/de/%E9%9D%B4/%F0%9F%91%9F', 'not cached yet', 310],
+    ['shop.example/de/damen/schuhe/sneaker-1', 'expired', 42],
+  ] as const
+  return {
+    success: true,
+    totals: summary(165_000, 14_520),
+    series,
+    topMisses: topMisses.map(([path, reason, requests]) => ({
+      path,
+      salesChannelId: id(1),
+      reason,
+      requests,
+      originTime: requests * 130,
+    })),
+  }
 }
 
 /** What the operations of a busy system answer. */

@@ -1,6 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { actionOf, hints, keyTable, nameKey, strokesOf, type KeyContext, type Press } from '../../src/tui/keys.ts'
+import {
+  actionOf,
+  hints,
+  keyTable,
+  mouseStrokes,
+  nameKey,
+  strokesOf,
+  type KeyContext,
+  type Press,
+} from '../../src/tui/keys.ts'
 
 const none: Press = {
   upArrow: false,
@@ -19,7 +28,7 @@ const none: Press = {
   backspace: false,
   delete: false,
 }
-const watching: KeyContext = { status: 'running', tabs: 1, panels: 3 }
+const watching: KeyContext = { status: 'running', tabs: 1, panels: 3, mayWrite: true, frozen: false }
 
 describe('the table of keys', () => {
   it('has no key twice', () => {
@@ -55,7 +64,22 @@ describe('the table of keys', () => {
   })
 
   it('the foot names only what can be pressed now', () => {
-    expect(hints(watching).map(({ label }) => label)).toEqual(['?', 'p', 'c', 'tab', 'enter', '/', 'e', 'f', 's', 'q'])
+    expect(hints(watching).map(({ label }) => label)).toEqual([
+      '?',
+      'p',
+      'c',
+      'tab',
+      'enter',
+      '/',
+      'e',
+      'f',
+      'y',
+      ':',
+      's',
+      'q',
+    ])
+    expect(hints({ ...watching, mayWrite: false }).map(({ label }) => label)).not.toContain('p')
+    expect(hints({ ...watching, frozen: true })).toContainEqual({ label: 'f', hint: 'unfreeze' })
   })
 })
 
@@ -71,6 +95,17 @@ it('keys that arrive at once are keys each', () => {
   expect(strokesOf('f\tj\r', none).map(({ key }) => key)).toEqual(['f', 'tab', 'j', 'return'])
   expect(strokesOf('ü', none)).toEqual([{ key: 'ü', input: 'ü' }])
   expect(strokesOf('', { ...none, upArrow: true })).toEqual([{ key: 'up', input: '' }])
+})
+
+it('the wheel moves through lists, and a click goes to a tab', () => {
+  const tabAt = (column: number, row: number) => (row === 1 && column === 20 ? '3' : null)
+  const keys = (input: string) => mouseStrokes(input, tabAt)?.map(({ key }) => key)
+  expect(keys('[<65;10;12M')).toEqual(['down'])
+  expect(keys('\u001b[<64;10;12M\u001b[<64;10;12M')).toEqual(['up', 'up'])
+  expect(keys('[<0;20;1M')).toEqual(['3'])
+  // The button is released, another one is pressed, or nothing is there.
+  for (const input of ['[<0;20;1m', '[<2;20;1M', '[<0;21;1M', '[<0;20;2M']) expect(keys(input)).toEqual([])
+  expect(mouseStrokes('p', tabAt)).toBe(null)
 })
 
 it('docs/monitor.md has the table of keys', () => {

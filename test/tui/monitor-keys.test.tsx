@@ -1,5 +1,6 @@
 import { render } from 'ink-testing-library'
 import { describe, expect, it } from 'vitest'
+import { clipboardSequence } from '../../src/tui/clipboard.ts'
 import { Monitor } from '../../src/tui/monitor.tsx'
 import { watched } from './fake-source.ts'
 import { until } from '../helpers/until.ts'
@@ -18,6 +19,43 @@ describe('keys', () => {
     expect(text()).toContain(counts)
     press('f')
     await until(() => expect(text()).not.toContain(counts))
+  })
+
+  it('y copies the URL of the selected row, or of the one that is shown', async () => {
+    const { text, press, copied } = start({ 'cache.inspect': { reason: 'It is not cached.' } })
+    await until(() => expect(text()).toContain('RUNNING'))
+    press('tab', 'tab', 'y', 'return', 'y')
+    expect(copied).toEqual([expect.stringMatching(/^https?:/), copied[0]])
+    expect(text()).toContain(`Copied ${copied[0]}`.slice(0, 40))
+    expect(clipboardSequence('/靴')).toBe(`\u001b]52;c;${Buffer.from('/靴').toString('base64')}\u0007`)
+  })
+
+  it('a command is run by its name, a unique beginning of it, or after tab has completed it', async () => {
+    const { session, text, press } = start()
+    await until(() => expect(text()).toContain('RUNNING'))
+    press(':', 'f', 'r')
+    expect(text()).toContain(' :fr▏  freeze')
+    press('return')
+    expect(text()).toContain('FROZEN')
+    press(':', 'f', 'r', 'tab', 'return')
+    expect(text()).not.toContain('FROZEN')
+    press(':', 'c', 'a', 'n', 'return')
+    expect(text()).toContain('Cancel this warmup?')
+    press('n', ':', 'x', 'return')
+    expect(text()).toContain('No command "x"')
+    press(':', 'x', 'backspace', 'backspace', 'p')
+    expect(session.view.asked?.action).toBe('pause')
+  })
+
+  it('a client that may only read is offered no key that changes something', async () => {
+    const reading = start({}, false)
+    await until(() => expect(reading.text()).toContain('RUNNING'))
+    expect(reading.text()).not.toContain('p pause')
+    reading.press('p', 'c', ':', 'p', 'a', 'u', 's', 'e', 'return')
+    expect(reading.session.view.asked).toBe(null)
+    expect(reading.text()).toContain('No command "pause"')
+    const writing = start({}, true)
+    await until(() => expect(writing.text()).toContain('p pause'))
   })
 
   it('a filter narrows the lists, errors only too', async () => {

@@ -12,11 +12,13 @@ afterEach(() => {
   for (const session of open.splice(0)) session.stop()
 })
 
-/** A session on a fake source with a clock that a test sets; nothing is asked again unless the test hurries it. */
-export function start(answers: Record<string, unknown> = {}) {
+/** A session on a fake source with a clock that a test sets. `mayWrite` null: nothing limits the client. Nothing is asked again unless the test hurries it. */
+export function start(answers: Record<string, unknown> = {}, mayWrite: boolean | null = null) {
   const state = { now: 1000, status: 'running' as 'running' | 'paused' | 'cancelled' | 'completed' }
   const source = new FakeSource({ 'warmup.watch': () => watched(700, { status: state.status }), ...answers })
+  if (mayWrite !== null) Object.assign(source, { mayWrite: async () => mayWrite })
   const saved: [string, string][] = []
+  const copied: string[] = []
   const session = new Session({
     source,
     tabs: [warmupTab(null)],
@@ -25,6 +27,7 @@ export function start(answers: Record<string, unknown> = {}) {
     now: () => state.now,
     time: () => Date.parse('2026-11-21T12:51:40Z'),
     random: () => 0.5,
+    copy: (text) => void copied.push(text),
     save: async (file, content) => (saved.push([file, content]), `/reports/${file}`),
   })
   open.push(session)
@@ -35,6 +38,7 @@ export function start(answers: Record<string, unknown> = {}) {
     source,
     state,
     saved,
+    copied,
     text,
     press: (...keys: string[]) => keys.forEach((key) => session.press(key, key.length === 1 ? key : '')),
   }

@@ -29,6 +29,7 @@ function start(answers: Record<string, unknown> = {}) {
     now: () => 1000,
     time: () => time,
     random: () => 0.5,
+    copy: () => {},
     save: async (file) => file,
   })
   session.start()

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ago, share, shortBytes, shortMs, shortRate, shortSpan } from '../../src/tui/text/amount.ts'
 import { bar, sparkline } from '../../src/tui/text/chart.ts'
 import { beside, fitLine, join, lineWidth, span, spread, toText } from '../../src/tui/text/line.ts'
-import { cells, cut, cutMiddle, padEnd, padStart, wrap } from '../../src/tui/text/width.ts'
+import { cells, cut, cutMiddle, cutUrl, padEnd, padStart, wrap } from '../../src/tui/text/width.ts'
 import { toAscii } from '../../src/tui/ascii.ts'
 
 describe('the width of a text', () => {
@@ -39,6 +39,14 @@ describe('the width of a text', () => {
   it('what is cut off is seen, and of a URL the end is kept', () => {
     expect(cut('abcdef', 4)).toBe('abc…')
     expect(cutMiddle('/de/damen/schuhe/sneaker-42', 15)).toBe('/de/…sneaker-42')
+  })
+
+  it('URLs are decoded for reading, but not what has a meaning in a URL or no shape of its own', () => {
+    expect(cutUrl('/%E9%9D%B4/%F0%9F%91%9F?q=%C3%BC', 40)).toBe('/靴/👟?q=ü')
+    // A slash, a blank, an escape sequence, a C1 control, a bidirectional override, a zero-width blank, and no UTF-8.
+    for (const url of ['/a%2Fb', '/a%20b', '/%1b[2J', '/%C2%9B2J', '/%E2%80%AEgpj', '/%E2%80%8B', '/%FF%FE', '/%E9%9D'])
+      expect(cutUrl(url, 40)).toBe(url)
+    expect(cells(cutUrl(`/${'%E9%9D%B4'.repeat(60)}`, 21))).toBeLessThanOrEqual(21)
   })
 
   it('what could steer a terminal is an escape, and is measured as one', () => {

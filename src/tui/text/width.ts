@@ -1,7 +1,7 @@
 import cliTruncate from 'cli-truncate'
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
-import { printable } from '../../lib/safe-text.ts'
+import { printable, readableUrl } from '../../lib/safe-text.ts'
 
 const ascii = /^[\u0020-\u007e]*$/
 
@@ -23,6 +23,11 @@ export function cutMiddle(text: string, width: number): string {
   if (width < 5) return truncate(safe, width)
   const front = truncate(safe, Math.floor((width - 1) / 3) + 1)
   return front + truncate(safe, width - cells(front), 'start', '')
+}
+
+/** URL decoded for reading, and truncated in the middle to at most `width` cells. */
+export function cutUrl(url: string, width: number): string {
+  return cutMiddle(readableUrl(url), width)
 }
 
 function truncate(text: string, width: number, position: 'start' | 'end' = 'end', truncationCharacter = '…'): string {

@@ -56,13 +56,11 @@ export function typesPanel({ byType, byTypeDetailed, totalFiles }: Statistics): 
         span(padEnd(type, 12)),
         span(padStart(formatCount(count), 11), 'strong'),
         span(padStart(share(count, totalFiles), 7), 'dim'),
-        span('  made in ', 'dim'),
-        span(padStart(time(detail?.avgGenerationTime ?? 0), 6)),
-        span('  served in ', 'dim'),
-        span(padStart(time(detail?.avgCacheHitTime ?? 0), 6)),
+        span(padStart(time(detail?.avgGenerationTime ?? 0), 10)),
+        span(padStart(time(detail?.avgCacheHitTime ?? 0), 11)),
         span('  '),
       ]
-      const room = width - 68
+      const room = width - 53
       return room < 8
         ? figures
         : [...figures, span(bar(totalFiles > 0 ? (count * 100) / totalFiles : 0, Math.min(room, 40)).done, 'accent')]
@@ -83,5 +81,7 @@ export function typesPanel({ byType, byTypeDetailed, totalFiles }: Statistics): 
       detail: { title: `Pages of type ${type}`, url: null, facts },
     }
   })
-  return { id: 'types', title: 'Pages by type', total: null, rows, empty: 'The cache is empty.' }
+  const names = ['pages', 'share', 'made in', 'served in'].map((name, index) => padStart(name, [11, 7, 10, 11][index]!))
+  const head = () => [span(padEnd('type', 12) + names.join(''))]
+  return { id: 'types', title: 'Pages by type', total: null, rows, head, empty: 'The cache is empty.' }
 }

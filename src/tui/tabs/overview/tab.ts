@@ -15,7 +15,7 @@ import { shortProgress } from '../warmup/progress-block.ts'
 import { stateSpan } from '../warmup/state-block.ts'
 import type { Watched } from '../warmup/watched.ts'
 import { cacheBlocks, typesPanel } from './cache.ts'
-import { visitorBlocks } from './visitors.ts'
+import { missesPanel, visitorBlocks } from './visitors.ts'
 
 /** The cache, and one line for each other tab. */
 export const overviewTab = defineTab({
@@ -42,7 +42,7 @@ export const overviewTab = defineTab({
         tasks ? lineBlock('tasks', tasksInShort(tasks)) : waiting('tasks'),
         gap,
       ],
-      panels: cache ? [typesPanel(cache)] : [],
+      panels: [...(cache ? [typesPanel(cache)] : []), ...(hour ? [missesPanel(hour)] : [])],
       stale: stalest(
         Object.keys(values).map((name) => feeds[name]),
         now,

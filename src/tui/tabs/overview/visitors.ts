@@ -1,10 +1,11 @@
 import { formatCount } from '../../../lib/format.ts'
 import type { Traffic } from '../../../operations/traffic.ts'
 import { block, label, labelWidth } from '../../block.ts'
-import type { Block } from '../../panel.ts'
+import type { Block, Panel, Row } from '../../panel.ts'
 import { shortMs, shortRate } from '../../text/amount.ts'
-import { sparkline } from '../../text/chart.ts'
+import { areaChart, sparkline } from '../../text/chart.ts'
 import { join, span, type Line } from '../../text/line.ts'
+import { cutUrl, padEnd, padStart } from '../../text/width.ts'
 
 /** The counts of the current minute are incomplete. */
 const finished = ({ series }: Traffic) => series.slice(0, -1)
@@ -45,6 +46,7 @@ function figures(hour: Traffic, day: Traffic): Block {
 function charts(hour: Traffic): Block {
   const points = finished(hour)
   return block(3, (width) => {
+    if (width >= wide) return wideCharts(points, width)
     const room = Math.max(8, Math.min(60, Math.floor((width - labelWidth - namesWidth) / 2)))
     const chart = (values: readonly number[]) => sparkline(values, room)
     return [
@@ -57,6 +59,74 @@ function charts(hour: Traffic): Block {
       ],
     ]
   })
+}
+
+/** Width from which the charts have several lines. */
+const wide = 110
+/** Lines of a wide chart. */
+const chartHeight = 5
+
+/** Rate, hit ratio and latency by minute, side by side. */
+function wideCharts(points: Traffic['series'], width: number): Line[] {
+  const room = Math.floor((width - labelWidth - 6) / 3)
+  const rates = points.map(({ requests }) => requests / 60)
+  const latencies = points.map(({ p95 }) => p95 ?? 0)
+  const [fastest, slowest] = [Math.max(0, ...rates), Math.max(0, ...latencies)]
+  const shown = [
+    { name: `requests, up to ${shortRate(fastest)}/s`, values: rates, most: fastest, tone: 'accent' },
+    { name: 'hit ratio, 0 to 100 %', values: points.map(({ hitRatio }) => hitRatio ?? 0), most: 1, tone: 'good' },
+    { name: `p95, up to ${shortMs(slowest)}`, values: latencies, most: slowest, tone: 'warn' },
+  ] as const
+  const drawn = shown.map(({ values, most }) => areaChart(values, room, chartHeight, most))
+  const apart = (index: number) => span(index === 0 ? '' : '   ')
+  return [
+    [label('1 h'), ...shown.flatMap(({ name }, index) => [apart(index), span(padEnd(name, room), 'dim')])],
+    ...Array.from({ length: chartHeight }, (_, row) => [
+      label(''),
+      ...shown.flatMap(({ tone }, index) => [apart(index), span(drawn[index]![row]!, tone)]),
+    ]),
+  ]
+}
+
+/** Paths that visitors miss most, and why. */
+export function missesPanel({ topMisses }: Traffic): Panel {
+  const rows = topMisses.map(({ path, reason, requests, originTime }): Row => {
+    const line = (width: number): Line => {
+      const why = whyCells(width)
+      return [
+        span(padStart(formatCount(requests), 8), 'strong'),
+        span(padStart(shortMs(requests === 0 ? null : originTime / requests), 8)),
+        span('  '),
+        span(padEnd(reason, why), 'dim'),
+        span('  '),
+        span(cutUrl(path, Math.max(1, width - why - 20))),
+      ]
+    }
+    const facts = [
+      ['Path', path],
+      ['Reason', reason],
+      ['Misses', formatCount(requests)],
+      ['Shop', `${shortMs(originTime)} in total`],
+    ] as const
+    return {
+      id: `${path} ${reason}`,
+      line,
+      text: `${path} ${reason}`,
+      status: null,
+      ms: null,
+      bad: false,
+      detail: { title: 'Frequent miss', url: null, facts },
+    }
+  })
+  const head = (width: number) => [
+    span(`${padStart('misses', 8)}${padStart('shop', 8)}  ${padEnd('reason', whyCells(width))}  path`),
+  ]
+  return { id: 'misses', title: 'Misses, 1 h', total: null, rows, head, empty: 'No misses in the last hour.' }
+}
+
+/** Cells of the reason of a miss. */
+function whyCells(width: number): number {
+  return Math.min(36, Math.floor(width / 3))
 }
 
 /** Cells for the names of the two charts. */

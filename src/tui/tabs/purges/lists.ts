@@ -4,7 +4,7 @@ import type { Panel, Row } from '../../panel.ts'
 import { share, shortMs, timeOfDay } from '../../text/amount.ts'
 import { bar } from '../../text/chart.ts'
 import { span, type Line, type Span } from '../../text/line.ts'
-import { cells, cutMiddle, padEnd, padStart } from '../../text/width.ts'
+import { cells, cutMiddle, cutUrl, padEnd, padStart } from '../../text/width.ts'
 import {
   whoOf,
   type Invalidation,
@@ -43,14 +43,12 @@ export function purgesPanel(
     const what = keyOf(item)
     const bad = kind === 'all' || proxies.some(({ status }) => status === 'failed')
     const line = (width: number): Line => {
-      const roomy = width >= 90
-      const [who, pages, told] = roomy ? [22, 12, 12] : [13, 6, 10]
-      const key = Math.max(1, width - 8 - 1 - 7 - pages - 2 - who - told)
+      const { roomy, who, pages, key } = purgeColumns(width)
       return [
         span(timeOfDay(Date.parse(createdAt)), 'dim'),
         span(' '),
         span(padEnd(kind, 7), kind === 'all' ? 'bad' : 'plain'),
-        span(fill(cutMiddle(what, key), key), kind === 'all' ? 'bad' : 'plain'),
+        span(fill(cutUrl(what, key), key), kind === 'all' ? 'bad' : 'plain'),
         span(
           padStart(
             `${formatCount(pagesRemoved)}${mode === 'hard' ? (roomy ? ' pages' : '') : roomy ? ' stale' : '~'}`,
@@ -73,7 +71,19 @@ export function purgesPanel(
       detail: purgeDetail(item, cause, time),
     }
   })
-  return { id: 'purges', title: 'Purges', total, rows, empty: 'Nothing was purged yet.' }
+  const head = (width: number) => {
+    const { who, pages, key } = purgeColumns(width)
+    const names = [padEnd('time', 9), padEnd('kind', 7), padEnd('what', key), padStart('pages', pages), '  ']
+    return [span(`${names.join('')}${padEnd('cause', who)}delivery`)]
+  }
+  return { id: 'purges', title: 'Purges', total, rows, head, empty: 'Nothing was purged yet.' }
+}
+
+/** Cells of the columns of purges. */
+function purgeColumns(width: number) {
+  const roomy = width >= 90
+  const [who, pages, told] = roomy ? [22, 12, 12] : [13, 6, 10]
+  return { roomy, who, pages, key: Math.max(1, width - 8 - 1 - 7 - pages - 2 - who - told) }
 }
 
 function fill(text: string, width: number): string {
@@ -139,7 +149,7 @@ export function tagsPanel({ topTags, overview }: PurgeStatistics): Panel {
   const most = Math.max(1, ...topTags.map(({ count }) => count))
   const rows = topTags.map(({ tag, count }): Row => {
     const line = (width: number): Line => {
-      const chart = width >= 50 ? 12 : 0
+      const chart = tagChart(width)
       return [
         span(padStart(formatCount(count), 8), 'strong'),
         span(padStart(share(count, overview.totalPurges), 7), 'dim'),
@@ -163,7 +173,15 @@ export function tagsPanel({ topTags, overview }: PurgeStatistics): Panel {
       detail: { title: `Tag ${tag}`, url: null, facts },
     }
   })
-  return { id: 'tags', title: 'Top tags, 24 h', total: null, rows, empty: 'No tag was purged in 24 hours.' }
+  const head = (width: number) => [
+    span(`${padStart('purges', 8)}${padStart('share', 7)}  ${' '.repeat(tagChart(width) && tagChart(width) + 2)}tag`),
+  ]
+  return { id: 'tags', title: 'Top tags, 24 h', total: null, rows, head, empty: 'No tag was purged in 24 hours.' }
+}
+
+/** Cells of the bar of a tag. */
+function tagChart(width: number): number {
+  return width >= 50 ? 12 : 0
 }
 
 /** The invalidations behind the purges, newest first. */
@@ -171,8 +189,7 @@ export function invalidationsPanel({ items, total }: RecentInvalidations, time: 
   const rows = items.map((item): Row => {
     const { id, at, scope, value, pagesRemoved } = item
     const line = (width: number): Line => {
-      const roomy = width >= 70
-      const wide = roomy ? 20 : 13
+      const { roomy, wide } = causeColumns(width)
       return [
         span(timeOfDay(Date.parse(at)), 'dim'),
         span(' '),
@@ -180,7 +197,7 @@ export function invalidationsPanel({ items, total }: RecentInvalidations, time: 
         span(`${padEnd(scope, 7)} `, scope === 'all' ? 'bad' : 'plain'),
         span(padStart(formatCount(pagesRemoved), 7)),
         span(roomy ? ' pages  ' : '  ', 'dim'),
-        span(cutMiddle(value ?? '', Math.max(1, width - wide - (roomy ? 32 : 26)))),
+        span(cutUrl(value ?? '', Math.max(1, width - wide - (roomy ? 32 : 26)))),
       ]
     }
     const facts = known([
@@ -201,5 +218,16 @@ export function invalidationsPanel({ items, total }: RecentInvalidations, time: 
       detail: { title: 'Invalidation', url: null, facts },
     }
   })
-  return { id: 'invalidations', title: 'Causes', total, rows, empty: 'Nothing was invalidated yet.' }
+  const head = (width: number) => {
+    const { roomy, wide } = causeColumns(width)
+    const names = [padEnd('time', 9), padEnd('source', wide), padEnd('scope', 8), padStart('pages', 7)]
+    return [span(`${names.join('')}${' '.repeat(roomy ? 8 : 2)}what`)]
+  }
+  return { id: 'invalidations', title: 'Causes', total, rows, head, empty: 'Nothing was invalidated yet.' }
+}
+
+/** Cells of the columns of invalidations. */
+function causeColumns(width: number) {
+  const roomy = width >= 70
+  return { roomy, wide: roomy ? 20 : 13 }
 }

@@ -50,6 +50,7 @@ export function workersPanel({ workers }: MessengerStatistics, time: number): Pa
     title: 'Workers',
     total: null,
     rows,
+    head: () => [span(`${padEnd('process', 20)}${padEnd('kind', 10)}${padEnd('transports', 18)}state`)],
     empty: 'No worker is running. Start one: pagecache messenger:consume async scheduler',
   }
 }
@@ -87,5 +88,6 @@ export function failedPanel({ items, total }: FailedMessages, time: number): Pan
       detail: { title: 'Failed message', url: null, facts },
     }
   })
-  return { id: 'failed', title: 'Failed', total, rows, empty: 'No failed messages.' }
+  const head = () => [span(`time      ${padEnd('type', 20)}${padStart('tries', 5)} error`)]
+  return { id: 'failed', title: 'Failed', total, rows, head, empty: 'No failed messages.' }
 }

@@ -87,6 +87,11 @@ function tasksPanel({ items }: ScheduledTasks, time: number): Panel {
     title: 'Scheduled tasks',
     total: null,
     rows: items.map((task) => taskRow(task, time)),
+    head: (width) => {
+      const { names, rest } = taskColumns(width)
+      const line = `${padEnd('task', names)}   ${padEnd('status', 10)}${padStart('next', 14)}`
+      return [span(rest < lastCells ? line : `${line}${padEnd('  last run', lastCells)}  result`)]
+    },
     empty: 'No tasks.',
   }
 }
@@ -126,8 +131,7 @@ function taskLine(
   width: number,
 ): Line {
   const { sign, tone } = states[status]
-  const names = Math.min(nameCells, Math.max(24, width - 27))
-  const rest = width - names - 27
+  const { names, rest } = taskColumns(width)
   const parts: Line = [
     span(padEnd(cutMiddle(name, names), names)),
     span(` ${sign} `, tone),
@@ -141,6 +145,12 @@ function taskLine(
     span(padEnd(last, lastCells), 'dim'),
     span(padEnd(`  ${error ?? result ?? ''}`, Math.max(2, rest - lastCells)), error === null ? 'dim' : 'bad'),
   ]
+}
+
+/** Cells of the names, and what the columns that are always shown leave. */
+function taskColumns(width: number) {
+  const names = Math.min(nameCells, Math.max(24, width - 27))
+  return { names, rest: width - names - 27 }
 }
 
 /** `in 3 h`, `now`, `5 min late`. */

@@ -1,7 +1,7 @@
 import type { WarmupFailures } from '../../../operations/warmup.ts'
 import { ago, shortMs, timeOfDay } from '../../text/amount.ts'
 import { span, type Line } from '../../text/line.ts'
-import { cutMiddle, padEnd, padStart } from '../../text/width.ts'
+import { cutUrl, padEnd, padStart } from '../../text/width.ts'
 import type { Panel, Row } from '../../panel.ts'
 import type { Seats } from './seats.ts'
 import type { Live, Progress } from './watched.ts'
@@ -15,13 +15,14 @@ function withoutOrigin(url: string): string {
 }
 
 function urlSpan(url: string, width: number) {
-  return span(cutMiddle(withoutOrigin(url), Math.max(1, width)))
+  return span(cutUrl(withoutOrigin(url), Math.max(1, width)))
 }
 
 /** The requests in progress, one row per slot. */
 export function slotsPanel({ slots, at }: Live, seats: Seats): Panel {
   const rows = seats.map((slot, index) => (slot ? slotRow(slot, index, at) : idleRow(index)))
-  return { id: 'slots', title: 'Worker slots', total: slots.length, rows, empty: 'No requests in progress.' }
+  const head = () => [span(`${padStart('#', 3)}${padStart('taking', 8)}      path`)]
+  return { id: 'slots', title: 'Worker slots', total: slots.length, rows, head, empty: 'No requests in progress.' }
 }
 
 function slotRow({ url, since, attempt, worker }: Live['slots'][number], index: number, now: number): Row {
@@ -83,7 +84,8 @@ export function slowestPanel({ slowest, at }: Live): Panel {
       detail: { title: 'Slow', url, facts },
     }
   })
-  return { id: 'slowest', title: 'Slowest', total: null, rows, empty: 'No page was fetched yet.' }
+  const head = () => [span(`${padStart('took', 8)}  path`)]
+  return { id: 'slowest', title: 'Slowest', total: null, rows, head, empty: 'No page was fetched yet.' }
 }
 
 export interface Failure {
@@ -109,7 +111,7 @@ export function failuresOf(
 export function failuresPanel(failures: readonly Failure[], total: number, now: number): Panel {
   const rows = failures.map(({ url, status, error, attempts, at }): Row => {
     const line = (width: number): Line => {
-      const reason = Math.min(44, Math.floor(width / 3))
+      const reason = reasonCells(width)
       return [
         span(padStart(status === null ? '---' : String(status), 4), 'bad'),
         span(padStart(`${attempts}×`, 5), 'dim'),
@@ -135,5 +137,11 @@ export function failuresPanel(failures: readonly Failure[], total: number, now: 
       detail: { title: 'Failed', url, facts },
     }
   })
-  return { id: 'failures', title: 'Failed', total, rows, empty: 'No failures.' }
+  const head = (width: number) => [span(`code${padStart('tries', 5)}  ${padEnd('error', reasonCells(width))}  path`)]
+  return { id: 'failures', title: 'Failed', total, rows, head, empty: 'No failures.' }
+}
+
+/** Cells of the error of a failure. */
+function reasonCells(width: number): number {
+  return Math.min(44, Math.floor(width / 3))
 }
