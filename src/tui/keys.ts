@@ -182,16 +182,14 @@ export interface Stroke {
 }
 
 /** A mouse report in SGR form: button, column, row, and whether it was pressed (M) or released (m). */
-const mouseReport = /\u001b?\[<(\d{1,4});(\d{1,4});(\d{1,4})([Mm])/g
+const mouseReport = /\u001b\[<(\d{1,4});(\d{1,4});(\d{1,4})([Mm])/g
 
 /** Keys of the wheel. */
 const wheel: Readonly<Record<string, string>> = { 64: 'up', 65: 'down' }
 
-/** The strokes of mouse reports; null for any other input. `tabAt`: the digit of the tab at a place of the screen, null for none. */
-export function mouseStrokes(input: string, tabAt: (column: number, row: number) => string | null): Stroke[] | null {
-  const reports = [...input.matchAll(mouseReport)]
-  if (reports.length === 0) return null
-  return reports.flatMap(([, button = '', column, row, action]) => {
+/** The strokes of the mouse reports in an input. `tabAt`: the digit of the tab at a place of the screen, null for none. */
+export function mouseStrokes(input: string, tabAt: (column: number, row: number) => string | null): Stroke[] {
+  return [...input.matchAll(mouseReport)].flatMap(([, button = '', column, row, action]) => {
     if (action !== 'M') return []
     const key = wheel[button] ?? (button === '0' ? tabAt(Number(column), Number(row)) : null)
     return key === null ? [] : [{ key, input: '' }]

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { useApp, useInput, useStdout, useWindowSize } from 'ink'
+import { useApp, useInput, useStdin, useStdout, useWindowSize } from 'ink'
 import { useEffect, useSyncExternalStore } from 'react'
 import { strokesOf } from './keys.ts'
 import { Lines } from './lines.tsx'
@@ -20,7 +20,14 @@ export function Monitor({ session }: { session: Session }) {
         stdout.write(mouse.on)
       })
   }, [session, suspendTerminal, stdout])
-  useInput((input, key) => session.pressAll(session.mouse(input, columns, rows) ?? strokesOf(input, key)))
+  useInput((input, key) => session.pressAll(strokesOf(input, key)))
+  const { stdin } = useStdin()
+  useEffect(() => {
+    // Ink reads the mouse's reports and passes none of them on; each read emits them here.
+    const onData = (chunk: unknown) => session.pressAll(session.mouse(String(chunk), columns, rows))
+    stdin.on('data', onData)
+    return () => void stdin.off('data', onData)
+  }, [session, stdin, columns, rows])
   return <Lines lines={session.screen(columns, rows)} />
 }
 

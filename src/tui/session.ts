@@ -118,8 +118,8 @@ export class Session {
     return toScreen(this.#input(columns, rows))
   }
 
-  /** The strokes of what the mouse did on a screen of this size; null where the input is no mouse report. */
-  mouse(input: string, columns: number, rows: number): Stroke[] | null {
+  /** The strokes of the mouse reports in an input, on a screen of this size. */
+  mouse(input: string, columns: number, rows: number): Stroke[] {
     return mouseStrokes(input, (column, row) => (row === 1 ? tabAt(this.#input(columns, rows), column) : null))
   }
 

@@ -30,6 +30,7 @@ async function expectRestored(terminal: Terminal, exit: number): Promise<string>
   expect(shown).toContain(' echo')
   expect(await terminal.flag('alternate_on')).toBe('0')
   expect(await terminal.flag('cursor_flag')).toBe('1')
+  expect(await terminal.flag('mouse_any_flag')).toBe('0')
   return shown
 }
 
@@ -49,6 +50,12 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', () => {
     await terminal.see(/q leave\s*$/)
     await terminal.keys('4')
     await terminal.see('no failed messages')
+    expect(await terminal.flag('mouse_any_flag')).toBe('1')
+    // A click on `3 Purges`, and a command.
+    await terminal.keys('\u001b[<0;40;1M')
+    await terminal.see('[3 Purges]')
+    await terminal.keys(':', 'o', 'v', 'Enter')
+    await terminal.see('[1 Overview]')
     await terminal.keys('q')
     const shown = await expectRestored(terminal, 0)
     expect(shown).toContain('cache: 0 pages, 0 B')

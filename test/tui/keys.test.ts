@@ -99,13 +99,13 @@ it('keys that arrive at once are keys each', () => {
 
 it('the wheel moves through lists, and a click goes to a tab', () => {
   const tabAt = (column: number, row: number) => (row === 1 && column === 20 ? '3' : null)
-  const keys = (input: string) => mouseStrokes(input, tabAt)?.map(({ key }) => key)
-  expect(keys('[<65;10;12M')).toEqual(['down'])
+  const keys = (input: string) => mouseStrokes(input, tabAt).map(({ key }) => key)
+  expect(keys('\u001b[<65;10;12M')).toEqual(['down'])
   expect(keys('\u001b[<64;10;12M\u001b[<64;10;12M')).toEqual(['up', 'up'])
-  expect(keys('[<0;20;1M')).toEqual(['3'])
+  expect(keys('\u001b[<0;20;1M')).toEqual(['3'])
   // The button is released, another one is pressed, or nothing is there.
-  for (const input of ['[<0;20;1m', '[<2;20;1M', '[<0;21;1M', '[<0;20;2M']) expect(keys(input)).toEqual([])
-  expect(mouseStrokes('p', tabAt)).toBe(null)
+  for (const input of ['[<0;20;1m', '[<2;20;1M', '[<0;21;1M', '[<0;20;2M']) expect(keys(`\u001b${input}`)).toEqual([])
+  expect(keys('p')).toEqual([])
 })
 
 it('docs/monitor.md has the table of keys', () => {

@@ -1,4 +1,5 @@
 import { formatCount } from '../../../lib/format.ts'
+import { readableUrl } from '../../../lib/safe-text.ts'
 import type { Traffic } from '../../../operations/traffic.ts'
 import { block, label, labelWidth } from '../../block.ts'
 import type { Block, Panel, Row } from '../../panel.ts'
@@ -103,7 +104,7 @@ export function missesPanel({ topMisses }: Traffic): Panel {
       ]
     }
     const facts = [
-      ['Path', path],
+      ['Path', readableUrl(path)],
       ['Reason', reason],
       ['Misses', formatCount(requests)],
       ['Shop', `${shortMs(originTime)} in total`],
