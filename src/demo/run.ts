@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { PagecacheError } from '../errors.ts'
 import { Browser, type PageVisit } from './browser.ts'
 import { showChanges } from './changes.ts'
+import { nextSteps } from './next-steps.ts'
 import { showStages } from './popup-stages.ts'
 import type { ShopwareVersion } from './shopware.ts'
 import { Workspace } from './workspace.ts'
@@ -250,19 +251,6 @@ Shop and cache keep running until Ctrl-C. Things to try:
 `)
   if (signal.aborted) return
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
-}
-
-function nextSteps(program: string): string {
-  const steps = [
-    ['init', 'write a commented pagecache.yaml for your own shop'],
-    ['serve --origin <URL>', 'run the cache in front of it without configuration'],
-    ['warmup:start --wait', "fill it from the shop's sitemap"],
-    ['demo --keep --port 8080', 'keep this demo running to experiment with'],
-    ['monitor', 'watch cache, warmup, purges and queue in the terminal'],
-    ['client:create operator', "make a client to log in with on the daemon's page, /admin"],
-    ['--help', 'list every command'],
-  ].map(([command = '', purpose]) => `  ${program} ${command.padEnd(26)}${purpose}\n`)
-  return `\nThat was the demo: shop, cache, warmup, statistics, purges, popup stages, clear. Next steps:\n${steps.join('')}README.md explains all of them.\n`
 }
 
 async function isReady(url: string): Promise<boolean> {
