@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { run } from '../helpers/cli.ts'
+import { run, start } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 describe('wrong usage', () => {
   it.each([
@@ -142,6 +144,16 @@ describe('help', () => {
     },
   )
 
+  it.each([
+    ['flags', /--timeout <duration>/],
+    ['exit-codes', /^4 +not authorised/m],
+    ['environment', /^PAGECACHE_PROFILE +/m],
+    ['configuration', /^cache\.defaultTtl\t"0s"\tPAGECACHE_CACHE_DEFAULT_TTL$/m],
+  ])('help %s explains what belongs to no command', async (topic, line) => {
+    expect(await run(['help', topic])).toMatchObject({ code: 0, stdout: expect.stringMatching(line) as string })
+    expect((await run(['--help'])).stdout).toContain(`help ${topic}`)
+  })
+
   it('is plain text in a pipe', async () => {
     const { stdout } = await run(['cache:stats', '--help'])
     expect(stdout).not.toContain('\u001b')
@@ -151,5 +163,57 @@ describe('help', () => {
     const { code, stdout } = await run(['--version'])
     expect(stdout).toMatch(/^pagecache\/\d+\.\d+\.\d+ \S+ node-v\d+/)
     expect(code).toBe(0)
+  })
+})
+
+describe('flags of every command', () => {
+  it('--quiet prints only errors', async () => {
+    const cwd = await tempDir()
+    expect(await run(['cache:stats', '--quiet'], { cwd })).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
+    expect(await run(['stage:list', '-q', '--columns', 'x'], { cwd })).toMatchObject({ code: 0 })
+    expect((await run(['warmup:pause', '-q'], { cwd })).stderr).toContain('There is no warmup yet.')
+  })
+
+  it('--no-input refuses instead of asking', async () => {
+    const { code, stderr } = await run(['reverse-proxy:clear', '-n'], { cwd: await tempDir() })
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--no-input is set')])
+  })
+
+  it('--timeout ends a command that takes longer, with 1', async () => {
+    const cwd = await tempDir()
+    const { code, stderr } = await run(['monitor', '--no-tui', '--timeout', '300ms'], { cwd })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('No result within 0.3 s (--timeout).')])
+    expect(await run(['cache:stats', '--timeout', '5 parsecs'], { cwd })).toMatchObject({ code: 2 })
+    expect(await run(['cache:stats', '--timeout', '10m'], { cwd })).toMatchObject({ code: 0 })
+  })
+
+  it('--debug names what is used and the causes of an error, without credentials', async () => {
+    const cwd = await tempDir()
+    const { stderr } = await run(['cache:stats', '--debug', '--env', 'staging'], { cwd })
+    expect(stderr).toMatch(
+      new RegExp(`^debug: environment staging, project ${cwd}, configuration none .*\n[^]*cache.stats took \\d+ ms`),
+    )
+    const env = { PAGECACHE_CLIENT_ID: 'a', PAGECACHE_CLIENT_SECRET: 'canary' }
+    const failed = await run(['cache:stats', '--debug', '--server', 'http://127.0.0.1:1'], { cwd, env })
+    expect(failed.stderr).toContain('Caused by: ')
+    expect(failed.stderr).not.toContain('canary')
+    expect((await run(['cache:stats', '--server', 'http://127.0.0.1:1'], { cwd, env })).stderr).not.toContain('    at ')
+  })
+
+  it('--watch shows a value again and again: JSON lines with --json', async () => {
+    const cwd = await tempDir()
+    const watch = async (args: readonly string[], mark: string) => {
+      const child = start([...args, '--watch', '--interval', '100ms'], { cwd })
+      let shown = ''
+      child.stdout.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+      const ended = once(child, 'close')
+      await until(() => shown.split(mark).length > 3)
+      child.kill('SIGINT')
+      expect((await ended)[0]).toBe(130)
+    }
+    await watch(['status', '--json'], '{"success":true,"version"')
+    await watch(['cache:stats'], 'hit ratio, last hour')
+    expect(await run(['status', '--interval', '2s'], { cwd })).toMatchObject({ code: 2 })
+    expect(await run(['status', '-w', '--interval', 'x'], { cwd })).toMatchObject({ code: 2 })
   })
 })
