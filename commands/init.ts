@@ -19,6 +19,10 @@ export default class Init extends BaseCommand {
       options: ['plain', 'shopware'] as const,
       summary: 'Kind of shop, whose defaults apply; default: found out from its answers.',
     })(),
+    ttl: Flags.string({
+      summary: 'Time to keep pages for which the shop names none, such as 10m; default: that of the running daemon.',
+      helpValue: '<duration>',
+    }),
     force: Flags.boolean({ summary: 'Overwrite an existing file.' }),
   }
 
@@ -28,16 +32,16 @@ export default class Init extends BaseCommand {
 
   async run() {
     const { flags } = await this.parse(Init)
-    const { url, origin, force } = flags
+    const { url, origin, ttl, force } = flags
     const shop =
       flags.shop ??
       (origin === undefined && this.mayAsk
         ? await this.choose('Which kind of shop is it?', ['plain', 'shopware'], false)
         : undefined)
-    return this.perform(initProject, { url, origin, shop, force }, (value, output) => {
+    return this.perform(initProject, { url, origin, shop, ttl, force }, (value, output) => {
       output.line(`Wrote ${value.file}.`)
-      if (value.shopNote !== null) output.line(value.shopNote)
-      if (value.portNote !== null) output.line(value.portNote)
+      const { shopNote, portNote, ttlNote } = value
+      for (const note of [shopNote, portNote, ttlNote]) if (note !== null) output.line(note)
       output.line(value.next)
     })
   }

@@ -18,6 +18,7 @@ export const slowFiles: readonly string[] = [
   'test/e2e/last-visitors.test.ts',
   'test/e2e/varnish-positions.test.ts',
   'test/e2e/wordpress.test.ts',
+  'test/e2e/readme.test.ts',
   'test/e2e/warmup-crash.test.ts',
   'test/e2e/running-daemon.test.ts',
   'test/e2e/admin.test.ts',

@@ -23,7 +23,10 @@ export async function presentFailures(
 ): Promise<void> {
   if (output.terminal && reasons.length > 0 && !flags.jsonl) {
     output.line('Reasons:')
-    for (const reason of reasons) output.line(`  ${formatCount(reason.count)} × ${reason.error}`)
+    for (const { count, error, remedy } of reasons) {
+      output.line(`  ${formatCount(count)} × ${error}`)
+      if (remedy !== null) output.line(`      ${remedy}`)
+    }
   }
   await presentList({ columns, items, total, noun: 'failure', empty: 'No page failed.' }, output, flags)
 }

@@ -35,7 +35,10 @@ function presentReport(report: WarmupReport, output: Output): void {
   output.pairs(toPairs(report))
   presentSitemapErrors(discovery.errors, output)
   if (reasons.length > 0) output.line('Failures:')
-  for (const { error, count } of reasons) output.line(`  ${formatCount(count)} × ${error}`)
+  for (const { error, count, remedy } of reasons) {
+    output.line(`  ${formatCount(count)} × ${error}`)
+    if (remedy !== null) output.line(`      ${remedy}`)
+  }
   for (const { url, error } of failures) output.line(`  ${url} ${error}`)
   if (failures.length > 0 && failures.length < failed_urls)
     output.line(`  ... and ${formatCount(failed_urls - failures.length)} more.`)

@@ -9,7 +9,7 @@ export const defaultPort = 8080
  * with the schema.
  *
  * @param channel URLs of the shop; null for a commented-out example
- * @param options `port`: `server.port` to write instead of the default; `shop`: whose defaults the file shows; `schema`: URL of the JSON Schema for editors
+ * @param options `port`: `server.port` to write instead of the default; `shop`: whose defaults the file shows; `schema`: URL of the JSON Schema for editors; `ttl`: `cache.defaultTtl`
  */
 export function configTemplate(
   channel: { url: string; origin: string } | null,
@@ -18,7 +18,8 @@ export function configTemplate(
     id = randomUUID(),
     shop = 'plain',
     schema = null,
-  }: { port?: number | null; id?: string; shop?: Shop; schema?: string | null } = {},
+    ttl = null,
+  }: { port?: number | null; id?: string; shop?: Shop; schema?: string | null; ttl?: string | null } = {},
 ): string {
   const initial = (key: string, plain: string) => writeCacheDefault(shop, key, plain)
   return `${schema === null ? '' : `# yaml-language-server: $schema=${schema}\n`}# pagecache configuration. Commented-out lines show the defaults.
@@ -85,7 +86,7 @@ cache:
   # Stored variants per URL.
   # maxVariants: 64
   # Lifetime of responses without caching headers; 0s: heuristic freshness of RFC 9111.
-  # defaultTtl: 0s
+  ${ttl === null ? '# defaultTtl: 0s' : `defaultTtl: ${ttl}`}
   # Rules for page types (products, categories, cms, listings, buybox), applied before the built-in rules:
   # - { type: products, path: "/p/*" }, - { type: listings, header: "x-page-type: listing" }
   # types: []

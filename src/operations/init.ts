@@ -1,13 +1,15 @@
 import { writeFile } from 'node:fs/promises'
 import * as z from 'zod/mini'
+import { lifetimeAdvice } from '../cache/lifetime-advice.ts'
 import { readChannelUrls } from '../config/channel-urls.ts'
 import { shops, type Shop } from '../config/presets.ts'
 import { configTemplate, defaultPort } from '../config/template.ts'
 import { findDaemon, type RunningDaemon } from '../config/running-daemon.ts'
 import { PagecacheError } from '../errors.ts'
 import { maskUrls } from '../lib/safe-text.ts'
+import { parseDuration, writeDuration } from '../lib/quantity.ts'
 import { portOf } from '../lib/url.ts'
-import { findShop } from './doctor/shop.ts'
+import { findShop, type FoundShop } from './doctor/shop.ts'
 import { described, flag, success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
 
@@ -21,6 +23,7 @@ export const initProject = defineOperation({
     origin: z.optional(z.string()),
     url: z.optional(z.string()),
     shop: z.optional(z.enum(shops)),
+    ttl: described(z.optional(z.string()), 'a duration; default: that of the running daemon'),
     force: flag,
   }),
   output: z.object({
@@ -34,6 +37,8 @@ export const initProject = defineOperation({
     ),
     port: described(z.nullable(z.int()), 'server.port in the file; null: default'),
     portNote: described(z.nullable(z.string()), 'reason for the port; null without a sales channel'),
+    ttl: described(z.nullable(z.string()), 'cache.defaultTtl in the file; null: default'),
+    ttlNote: described(z.nullable(z.string()), 'what to do if the shop names no lifetimes for its pages'),
     next: described(z.string(), 'what to do next'),
   }),
   async run({ app, signal }, input) {
@@ -43,9 +48,13 @@ export const initProject = defineOperation({
       salesChannel === null
         ? { port: null, portNote: null }
         : choosePort(new URL(salesChannel.url), new URL(salesChannel.origin))
-    const { shop, shopNote } = await chooseShop(input.shop, salesChannel, signal)
+    const daemon = findDaemon(app.loaded.places.dataDir)
+    const ttl = chooseTtl(input.ttl, daemon)
+    const found = salesChannel && (await findShop(salesChannel, signal))
+    const { shop, shopNote } = chooseShop(input.shop, salesChannel !== null, found)
+    const lacksTtl = ttl === null && found?.lacksLifetime === true
     try {
-      await writeFile(file, configTemplate(salesChannel, { port, shop, schema: schemaUrl }), {
+      await writeFile(file, configTemplate(salesChannel, { port, shop, ttl, schema: schemaUrl }), {
         flag: input.force ? 'w' : 'wx',
       })
     } catch (error) {
@@ -59,21 +68,32 @@ export const initProject = defineOperation({
       shopNote,
       port,
       portNote,
-      next: nextStep(salesChannel !== null, findDaemon(app.loaded.places.dataDir)),
+      ttl,
+      ttlNote: lacksTtl ? `${lifetimeAdvice.message} If its pages may be cached, set cache.defaultTtl.` : null,
+      next: nextStep(salesChannel !== null, daemon),
     }
   },
 })
 
-async function chooseShop(
+/** The lifetime to write: as given, or that with which the daemon was started. @throws INVALID_INPUT */
+function chooseTtl(given: string | undefined, daemon: RunningDaemon | null): string | null {
+  const value: unknown = given ?? daemon?.flags.find(({ path }) => path.join('.') === 'cache.defaultTtl')?.value
+  if (value === undefined) return null
+  const ttl = typeof value === 'number' ? value : parseDuration(value)
+  if (ttl !== undefined) return writeDuration(ttl)
+  throw new PagecacheError('INVALID_INPUT', `ttl: expected a duration such as 10m, not ${JSON.stringify(value)}`)
+}
+
+function chooseShop(
   wanted: Shop | undefined,
-  salesChannel: { url: string; origin: string } | null,
-  signal: AbortSignal,
-): Promise<{ shop: Shop; shopNote: string | null }> {
-  if (wanted !== undefined || salesChannel === null) return { shop: wanted ?? 'plain', shopNote: null }
-  const found = await findShop(salesChannel, signal)
-  if (found === 'shopware') return { shop: found, shopNote: 'The shop answers like Shopware, so shop is shopware.' }
-  return found === 'plain'
-    ? { shop: found, shopNote: 'The shop does not answer like Shopware. If it is, set shop: shopware.' }
+  hasChannel: boolean,
+  found: FoundShop | null,
+): { shop: Shop; shopNote: string | null } {
+  if (wanted !== undefined || !hasChannel) return { shop: wanted ?? 'plain', shopNote: null }
+  if (found?.kind === 'shopware')
+    return { shop: found.kind, shopNote: 'The shop answers like Shopware, so shop is shopware.' }
+  return found?.kind === 'plain'
+    ? { shop: found.kind, shopNote: 'The shop does not answer like Shopware. If it is, set shop: shopware.' }
     : { shop: 'plain', shopNote: 'The shop does not answer. If it is Shopware, set shop: shopware.' }
 }
 

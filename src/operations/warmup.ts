@@ -116,7 +116,10 @@ const failures = z.object({
   total: count,
   limit: count,
   offset: count,
-  reasons: described(z.array(z.object({ error: z.string(), count })), 'the most frequent reasons of the whole warmup'),
+  reasons: described(
+    z.array(z.object({ error: z.string(), count, remedy: described(z.nullable(z.string()), 'what to do about it') })),
+    'the most frequent reasons of the whole warmup',
+  ),
   items: z.array(failure),
 })
 
@@ -144,9 +147,10 @@ export const listWarmupFailures = defineOperation({
   output: failures,
   http: { method: 'GET', path: '/warmup/failures' },
   async run({ app }, input) {
-    const [{ readProgress }, { listFailures, topFailures }] = await Promise.all([
+    const [{ readProgress }, { listFailures, topFailures }, { storageRemedy }] = await Promise.all([
       import('../warmup/run/runs.ts'),
       import('../warmup/run/failures.ts'),
+      import('../cache/storage-remedy.ts'),
     ])
     const records = await app.records()
     const run = await readProgress(records, input.progressId || undefined)
@@ -164,7 +168,7 @@ export const listWarmupFailures = defineOperation({
       total,
       limit,
       offset,
-      reasons,
+      reasons: reasons.map((reason) => ({ ...reason, remedy: storageRemedy(reason.error) })),
       items: items.map((item) => ({ ...item, at: new Date(item.at).toISOString() })),
     }
   },

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import { freePort, startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { decoded, exchange, isHit, type Answer, untilHit } from '../helpers/exchange.ts'
+import { followReadme } from '../helpers/readme.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
 import { login, missingPackages, startWordPress, type WordPress } from '../helpers/wordpress.ts'
 import { until } from '../helpers/until.ts'
 
@@ -104,6 +106,21 @@ describe('a WordPress behind the daemon', () => {
       await visit(page)
       expect(isHit(await visit(page)), page).toBe(false)
     }
+  })
+})
+
+describe('the README', () => {
+  it('works word by word with a WordPress', async (context) => {
+    needWordPress(context)
+    // WordPress redirects to the address that it believes to have, so that the daemon of the README has to listen there.
+    await daemon.stop()
+    const publicUrl = `http://127.0.0.1:${daemon.port}`
+    const place = { origin: shop.url, port: daemon.port, publicUrl, page: '/story-3/', flags: ['--ttl', '10m'] }
+    const steps = await followReadme(await tempDir(), place)
+    const last = (command: string) => steps.findLast((step) => step.command.startsWith(`pagecache ${command}`))?.stdout
+    expect(last('warmup:start')).toMatch(/Failed: +0\n/)
+    expect(last('doctor')).toContain(' 0 failed.')
+    expect(last('cache:inspect')).toContain('cached: yes')
   })
 })
 

@@ -5,7 +5,7 @@ import { findDaemon } from '../../config/running-daemon.ts'
 import { maskUrls } from '../../lib/safe-text.ts'
 import type { Shop } from '../../config/presets.ts'
 import { probe } from './probe.ts'
-import { shopOf } from './shop.ts'
+import { shopOf, toPairs } from './shop.ts'
 import { failed, passed, warned, type Check, type Finding } from './finding.ts'
 
 export const checkChannels: Check = async (app, signal) => {
@@ -30,8 +30,7 @@ async function checkChannel(
     )
     const message = `${origin} responds with ${status}`
     const health = status < 500 ? passed(name, message) : warned(name, message, "Check the shop's log.")
-    const pairs = Object.entries(headers).map(([field, value]): [string, string] => [field, String(value)])
-    const lifetime = lacksLifetime(status, pairs, { defaultTtl, now: Date.now() })
+    const lifetime = lacksLifetime(status, toPairs(headers), { defaultTtl, now: Date.now() })
       ? [warned(`lifetime of ${channel.url}`, lifetimeAdvice.message, lifetimeAdvice.remedy)]
       : []
     const kind =
