@@ -7,11 +7,11 @@ import { formatDuration } from '#src/lib/format.ts'
 import { listPages } from '#src/operations/cache.ts'
 
 const columns: readonly Column<EntryOf<typeof listPages>>[] = [
-  { name: 'type', value: (page) => page.type },
+  { name: 'type', value: (page) => page.type, kind: 'text' },
   { name: 'status', value: (page) => page.status, minor: true },
   { name: 'state', value: (page) => page.state },
   { name: 'age', value: (page) => page.age, show: (page) => formatDuration(page.age) },
-  { name: 'hits', value: (page) => page.hits },
+  { name: 'hits', value: (page) => page.hits, minor: true },
   { name: 'size', value: (page) => page.size, show: (page) => formatBytes(page.size), minor: true },
   { name: 'url', value: (page) => page.url, kind: 'url' },
 ]

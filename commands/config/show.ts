@@ -1,5 +1,12 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { presentList, type Column } from '#src/cli/list.ts'
 import { showConfig } from '#src/operations/config.ts'
+
+const columns: readonly Column<{ key: string; value: unknown; source: string }>[] = [
+  { name: 'key', value: ({ key }) => key },
+  { name: 'value', value: ({ value }) => JSON.stringify(value), kind: 'text' },
+  { name: 'source', value: ({ source }) => source, kind: 'text', minor: true },
+]
 
 export default class ConfigShow extends BaseCommand {
   static override summary = 'Show the effective configuration and the source of each value.'
@@ -24,8 +31,7 @@ export default class ConfigShow extends BaseCommand {
         ['data directory', value.dataDir],
       ])
       output.line()
-      const rows = value.values.map(({ key, value, source }) => [key, JSON.stringify(value), source])
-      await output.table(['key', 'value', 'source'], rows)
+      await presentList({ columns, items: value.values, noun: 'value', empty: '' }, output, {})
     })
   }
 }

@@ -8,7 +8,7 @@ const columns: readonly Column<EntryOf<typeof recentInvalidations>>[] = [
   { name: 'actor', value: (item) => item.actor, kind: 'text', minor: true },
   { name: 'scope', value: (item) => item.scope },
   { name: 'value', value: (item) => item.value, kind: 'url' },
-  { name: 'pages', value: (item) => item.pagesRemoved },
+  { name: 'pages', value: (item) => item.pagesRemoved, minor: true },
 ]
 
 export default class InvalidationLogRecent extends BaseCommand {

@@ -5,7 +5,7 @@ import { listScheduledTasks } from '#src/operations/scheduled-task.ts'
 
 const columns: readonly Column<EntryOf<typeof listScheduledTasks>>[] = [
   { name: 'Name', value: (task) => task.name },
-  { name: 'Next execution', value: (task) => task.nextExecution, kind: 'time' },
+  { name: 'Next execution', value: (task) => task.nextExecution, kind: 'time', minor: true },
   { name: 'Last execution', value: (task) => task.lastExecution, kind: 'time', minor: true },
   { name: 'Run interval', value: (task) => task.runInterval, minor: true },
   { name: 'Status', value: (task) => task.status },

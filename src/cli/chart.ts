@@ -4,6 +4,11 @@ export interface ChartPoint {
   value: number
 }
 
+/** Whether a chart of these points shows more than one bar. */
+export function isWorthDrawing(points: readonly ChartPoint[]): boolean {
+  return points.filter(({ value }) => value > 0).length > 1
+}
+
 const eighths = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 
 /**

@@ -1,6 +1,7 @@
 import { PagecacheError } from '../errors.ts'
 import { canonicalUuid } from '../lib/uuid.ts'
 import { listApiClients } from '../operations/clients.ts'
+import { listFailedMessages } from '../operations/messenger.ts'
 import type { Operation, Performer } from '../operations/operation.ts'
 import { listStages } from '../operations/stages.ts'
 import { listWarmups } from '../operations/warmup.ts'
@@ -39,6 +40,15 @@ export const stageKind = kind('stage', listStages, ({ id, name }) => ({ id, name
 export const clientKind = kind('client', listApiClients, ({ clientId, name }) => ({ id: clientId, name }))
 export const warmupKind = kind('warmup', listWarmups, ({ id }) => ({ id, name: null }))
 
+export const messageKind: Kind = {
+  noun: 'failed message',
+  read: async (performer) =>
+    (await performer.perform(listFailedMessages, { limit: most, offset: 0 })).items.map(({ id }) => ({
+      id,
+      name: null,
+    })),
+}
+
 /**
  * Finds a thing by its id, a unique beginning of its id, or its name. A complete id is returned unchecked, and so is what matches nothing: the
  * operation itself reports that.
@@ -64,6 +74,13 @@ export async function findNamed(performer: Performer, { noun, read }: Kind, give
       },
     )
   return found[0] ?? { id: given, name: null }
+}
+
+/** The ids of what several arguments name. @throws INVALID_INPUT where several things match one of them */
+export async function findIds(performer: Performer, kind: Kind, given: readonly string[]): Promise<string[]> {
+  const ids: string[] = []
+  for (const each of given) ids.push((await findNamed(performer, kind, each)).id)
+  return ids
 }
 
 function describe(found: readonly Named[]): string {

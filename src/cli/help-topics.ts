@@ -1,6 +1,8 @@
+import type { DescribedKey } from '../config/describe-keys.ts'
 import { exitCodeMeanings } from './exit-codes.ts'
 import { sharedFlags } from './flags.ts'
-import type { Cell, Output } from './output.ts'
+import { presentList, type Column } from './list.ts'
+import type { Output } from './output.ts'
 
 /** A page of help that belongs to no command. */
 interface HelpTopic {
@@ -55,15 +57,16 @@ function globalFlags(): (readonly [string, string])[] {
   return [...flags, ['--json', 'Print the value as JSON on stdout, and nothing else.'], ['-h, --help', 'Show help.']]
 }
 
+const keyColumns: readonly Column<DescribedKey>[] = [
+  { name: 'key', value: ({ key }) => key },
+  { name: 'default', value: (each) => JSON.stringify(each.default), kind: 'text' },
+  { name: 'variable', value: ({ variable }) => variable, minor: true },
+]
+
 async function showConfiguration(output: Output): Promise<void> {
   const { describeKeys } = await import('../config/describe-keys.ts')
-  output.line('A flag overrides a variable, which overrides the file, which overrides the default.')
-  output.line('pagecache init writes a file with every key explained; pagecache config:show prints what applies.')
+  await output.hanging('', 'A flag overrides a variable, which overrides the file, which overrides the default.')
+  await output.hanging('', 'pagecache init writes a file with every key explained; config:show prints what applies.')
   output.line()
-  const rows = describeKeys().map(({ key, default: initial, variable }): Cell[] => [
-    key,
-    JSON.stringify(initial),
-    variable,
-  ])
-  await output.table(['key', 'default', 'variable'], rows)
+  await presentList({ columns: keyColumns, items: describeKeys(), noun: 'key', empty: '' }, output, {})
 }

@@ -1,5 +1,6 @@
 import { formatDuration, plural } from '../lib/format.ts'
 import type { FailedMessage, FailedMessages, MessengerStatistics } from '../operations/messenger.ts'
+import { presentList, type Column } from './list.ts'
 import type { Output } from './output.ts'
 
 /** Lines that Symfony's worker prints at its start, in its words. */
@@ -45,38 +46,52 @@ export function presentConsumed(
   output.line(`${plural(messages, 'message')}${failed}; ${endReasons[end]}.`)
 }
 
+const transportColumns: readonly Column<MessengerStatistics['transports'][number]>[] = [
+  { name: 'Transport', value: ({ name }) => name },
+  { name: 'Count', value: ({ count }) => count, minor: true },
+  { name: 'Waiting', value: ({ waiting }) => waiting },
+  { name: 'Delayed', value: ({ delayed }) => delayed },
+  { name: 'In progress', value: ({ held }) => held },
+  {
+    name: 'Oldest',
+    value: ({ oldestAge }) => oldestAge,
+    show: ({ oldestAge }) => (oldestAge === null ? null : formatDuration(oldestAge)),
+  },
+]
+
+/** Prints the transports; on a terminal only those with messages. */
 export async function presentTransports(transports: MessengerStatistics['transports'], output: Output): Promise<void> {
-  await output.table(
-    ['Transport', 'Count', 'Waiting', 'Delayed', 'In progress', 'Oldest'],
-    transports.map(({ name, count, waiting, delayed, held, oldestAge }) => [
-      name,
-      count,
-      waiting,
-      delayed,
-      held,
-      oldestAge === null ? null : formatDuration(oldestAge),
-    ]),
-  )
+  const items = transports.filter(({ count }) => !output.terminal || count > 0)
+  await presentList({ columns: transportColumns, items, noun: 'transport', empty: 'No messages.' }, output, {})
+}
+
+type WorkerValue = MessengerStatistics['workers'][number]
+
+const workerColumns: readonly Column<WorkerValue>[] = [
+  { name: 'Worker', value: ({ kind }) => kind },
+  { name: 'Process', value: ({ host, pid }) => `${host} ${pid}` },
+  { name: 'Transports', value: ({ transports }) => transports.join(', '), kind: 'text', minor: true },
+  { name: 'Since', value: ({ startedAt }) => startedAt, kind: 'time' },
+  { name: 'Working on', value: workText, kind: 'text' },
+]
+
+function workText({ current, stopping }: WorkerValue): string | null {
+  if (current.length === 0) return stopping ? 'stopping' : null
+  return current.map(({ type, group }) => (group === null ? type : `${type} ${group}`)).join(', ')
 }
 
 export async function presentWorkers(workers: MessengerStatistics['workers'], output: Output): Promise<void> {
-  if (workers.length === 0)
-    return output.line('No worker is running. Start one with messenger:consume, or run serve without --no-workers.')
-  await output.table(
-    ['Worker', 'Process', 'Transports', 'Since', 'Working on'],
-    workers.map(({ kind, host, pid, transports, startedAt, current, stopping }) => [
-      kind,
-      `${host} ${pid}`,
-      transports.join(', '),
-      startedAt,
-      current.length > 0
-        ? current.map(({ type, group }) => (group === null ? type : `${type} ${group}`)).join(', ')
-        : stopping
-          ? 'stopping'
-          : null,
-    ]),
-  )
+  const empty = 'No worker is running. Start one with messenger:consume, or run serve without --no-workers.'
+  if (workers.length === 0) return output.line(empty)
+  await presentList({ columns: workerColumns, items: workers, noun: 'worker', empty }, output, {})
 }
+
+const failedColumns: readonly Column<FailedMessages['items'][number]>[] = [
+  { name: 'Id', value: ({ id }) => id, kind: 'id' },
+  { name: 'Class', value: ({ type }) => type, kind: 'text' },
+  { name: 'Failed at', value: ({ failedAt }) => failedAt, kind: 'time' },
+  { name: 'Error', value: ({ error }) => error, kind: 'text' },
+]
 
 /** Lists failed messages, or counts them by type, the most frequent first. */
 export async function presentFailedMessages(
@@ -93,10 +108,7 @@ export async function presentFailedMessages(
       rows.toSorted((a, b) => b[1] - a[1]),
     )
   }
-  await output.table(
-    ['Id', 'Class', 'Failed at', 'Error'],
-    items.map(({ id, type, failedAt, error }) => [id, type, failedAt, error]),
-  )
+  await presentList({ columns: failedColumns, items, noun: 'message', empty: '' }, output, {})
   if (items.length < total) output.line(`${items.length} of ${plural(total, 'message')}. Show more with --max.`)
 }
 

@@ -1,7 +1,7 @@
 import { plural } from '../lib/format.ts'
 import type { Purged } from '../operations/purge.ts'
 import type { PurgeItemValue, PurgeStatistics } from '../operations/purge-log.ts'
-import { drawChart } from './chart.ts'
+import { drawChart, isWorthDrawing } from './chart.ts'
 import { presentList, type Column, type ViewFlags } from './list.ts'
 import type { Output } from './output.ts'
 
@@ -73,6 +73,8 @@ export async function presentHours(hourly: PurgeStatistics['hourly'], output: Ou
     )
   if (hourly.every(({ purges }) => purges === 0)) return output.line('No purge in the last 24 hours.')
   const points = hourly.map(({ hour, purges }) => ({ label: `${hour.slice(11, 16)} UTC`, value: purges }))
+  if (!isWorthDrawing(points))
+    return output.line(`All of them from ${points.find(({ value }) => value > 0)!.label} on, within an hour.`)
   output.line('Purges by hour:')
   for (const line of drawChart(points, { width: Math.min(output.columns, 80), height: 6 })) output.line(line)
   output.line()

@@ -1,7 +1,7 @@
 import { formatCount, plural } from '../lib/format.ts'
 import type { StagePreviewValue, StageStatisticsValue, StageValue } from '../operations/stages.ts'
 import { placeInWindow } from '../lib/time-window.ts'
-import { drawChart } from './chart.ts'
+import { drawChart, isWorthDrawing } from './chart.ts'
 import type { Output } from './output.ts'
 
 export function presentStage(stage: StageValue, output: Output): void {
@@ -90,11 +90,12 @@ export async function presentStageStatistics(value: StageStatisticsValue, output
     ['impression', 8],
     ['cta_click', 4],
   ] as const) {
-    output.line(`${type} by ${value.bucket}`)
     const points = value.series.map((point) => ({
       label: value.bucket === 'hour' ? point.date.slice(0, 16).replace('T', ' ') : point.date,
       value: point[type],
     }))
+    if (!isWorthDrawing(points)) continue
+    output.line(`${type} by ${value.bucket}`)
     for (const line of drawChart(points, { width, height })) output.line(line)
     output.line()
   }

@@ -44,7 +44,10 @@ export async function presentStatistics(value: Statistics, output: Output): Prom
     ['compression', aggregated.compressionEnabled ? 'on' : 'off'],
   ])
   output.line()
-  const rows = pageTypes.map((type) => {
+  // A pipe gets every type, so that a script finds the same lines each time.
+  const types = pageTypes.filter((type) => !output.terminal || value.byType[type] > 0)
+  if (types.length === 0) return
+  const rows = types.map((type) => {
     const detail = value.byTypeDetailed[singular[type]]
     return [
       type,

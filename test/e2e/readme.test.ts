@@ -41,10 +41,10 @@ it('has the steps that the tests follow', async () => {
     'pagecache cache:traffic',
     'pagecache cache:list',
     'pagecache cache:inspect',
-    'pagecache vendor:cache:clear',
     'pagecache purge:tag',
     'pagecache reverse-proxy:url-flow',
     'pagecache reverse-proxy:stats',
+    'pagecache vendor:cache:clear',
   ])
 })
 

@@ -3,6 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { findIds, messageKind } from '#src/cli/find.ts'
 import { symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { transportFlag } from '#src/cli/worker-flags.ts'
 import { PagecacheError } from '#src/errors.ts'
@@ -24,7 +25,7 @@ export default class MessengerFailedRemove extends BaseCommand {
   ]
   static override strict = false
   static override args = {
-    ids: Args.string({ description: 'IDs of failed messages.', multiple: true }),
+    ids: Args.string({ description: 'IDs of failed messages, or their beginnings.', multiple: true }),
   }
   static override flags = {
     ...symfonyFlags,
@@ -35,7 +36,7 @@ export default class MessengerFailedRemove extends BaseCommand {
 
   async run() {
     const { argv, flags } = await this.parse(MessengerFailedRemove)
-    const ids = argv as string[]
+    const ids = await this.performing(({ performer }) => findIds(performer, messageKind, argv as string[]))
     if (Boolean(flags.all) === ids.length > 0)
       throw new PagecacheError('USAGE', 'No messages selected. Pass their IDs, or --all.', {
         hint: 'pagecache messenger:failed:show lists the IDs.',

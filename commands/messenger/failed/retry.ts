@@ -2,6 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { findIds, messageKind } from '#src/cli/find.ts'
 import { symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { transportFlag } from '#src/cli/worker-flags.ts'
 import { plural } from '#src/lib/format.ts'
@@ -21,7 +22,7 @@ export default class MessengerFailedRetry extends BaseCommand {
   ]
   static override strict = false
   static override args = {
-    ids: Args.string({ description: 'IDs of failed messages.', multiple: true }),
+    ids: Args.string({ description: 'IDs of failed messages, or their beginnings.', multiple: true }),
   }
   static override flags = {
     ...symfonyFlags,
@@ -31,7 +32,7 @@ export default class MessengerFailedRetry extends BaseCommand {
 
   async run() {
     const { argv, flags } = await this.parse(MessengerFailedRetry)
-    const ids = argv as string[]
+    const ids = await this.performing(({ performer }) => findIds(performer, messageKind, argv as string[]))
     if (ids.length === 0) await this.confirm('Retry every failed message?', flags.yes)
     return this.perform(
       retryFailedMessages,

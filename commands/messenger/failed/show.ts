@@ -1,6 +1,7 @@
 import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
+import { messageKind } from '#src/cli/find.ts'
 import { presentFailedMessage, presentFailedMessages } from '#src/cli/present-messenger.ts'
 import { failedFlags } from '#src/cli/worker-flags.ts'
 import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
@@ -17,15 +18,15 @@ export default class MessengerFailedShow extends BaseCommand {
     },
     { description: 'Count them by type', command: '<%= config.bin %> <%= command.id %> --stats' },
   ]
-  static override args = { id: Args.string({ description: 'Message to show.' }) }
+  static override args = { id: Args.string({ description: 'Message to show: its ID, or the beginning of it.' }) }
   static override flags = { ...symfonyFlags, yes: needlessYes, ...failedFlags }
 
   async run() {
     const { args, flags } = await this.parse(MessengerFailedShow)
-    if (args.id !== undefined)
-      return this.perform(showFailedMessage, { id: args.id }, ({ message }, output) =>
-        presentFailedMessage(message, output),
-      )
+    if (args.id !== undefined) {
+      const { id } = await this.find(messageKind, args.id)
+      return this.perform(showFailedMessage, { id }, ({ message }, output) => presentFailedMessage(message, output))
+    }
     const input = {
       limit: flags.stats ? 1000 : flags.max,
       type: flags['class-filter'],
