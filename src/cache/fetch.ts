@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Turns } from '../lib/turns.ts'
-import type { Encoding, Page, PageDraft } from '../pages/page.ts'
+import type { Encoding, HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { Fence } from '../pages/page-store.ts'
 import { pieceSize } from '../pages/piece-digests.ts'
 import { Budget, collect, discard, passing, BudgetShare } from './body.ts'
@@ -16,7 +16,6 @@ import {
   overflow,
   partialReason,
   passedOn,
-  rangeOf,
   reflectionReason,
   unstored,
   whyNotTaken,
@@ -31,7 +30,8 @@ import { searchMismatch } from './no-vary-search.ts'
 import { OriginError, toOriginError, type OriginResponse } from './origin.ts'
 import type { Lookup } from './lookup.ts'
 import { parseContentRange } from './range.ts'
-import { confirms, describes, validatorsOf } from './validation.ts'
+import { Parts, selection, type Part } from './parts.ts'
+import { confirms, describes } from './validation.ts'
 import { encodingFor, storedAs, toHeldPage, type HeldPage } from './view.ts'
 
 /**
@@ -51,11 +51,13 @@ export class Fetcher {
   readonly #encoder: BodyEncoder
   /** Hits need not wait for the misses of a turn. */
   readonly #turns = new Turns()
+  readonly #parts: Parts
 
   constructor(options: FetchOptions) {
     this.#options = options
     this.#budget = new Budget(options.maxPageSize * atOnce)
     this.#encoder = new BodyEncoder(options)
+    this.#parts = new Parts(options.store, options.now)
   }
 
   /**
@@ -64,7 +66,8 @@ export class Fetcher {
    * @throws OriginError when the origin gives no complete, valid response
    */
   fetch(lookup: Lookup, stale: HeldPage | null, fence: Fence, warming?: Warming): Promise<Fetched> {
-    return this.#fetch(lookup, stale, fence, warming, this.#options.esi === 'auto')
+    const part = stale === null ? this.#parts.find(lookup) : null
+    return this.#fetch(lookup, stale, fence, warming, this.#options.esi === 'auto', part)
   }
 
   async #fetch(
@@ -73,30 +76,24 @@ export class Fetcher {
     fence: Fence,
     warming: Warming | undefined,
     mayHaveMarkup: boolean,
+    part: Part | null = null,
   ): Promise<Fetched> {
-    const { origin, now } = this.#options
+    const { now } = this.#options
     const { headers, sent } = storableHeaders(lookup.visit, lookup.channel, lookup.cookies)
     // A HEAD can validate a page that we hold; a HEAD of anything else is passed through.
     const head = lookup.visit.method === 'HEAD' && stale !== null
-    const extra = head ? [] : stale === null ? rangeOf(lookup) : validatorsOf(stale.page)
+    const extra = head ? [] : selection(lookup, stale, part)
     if (mayHaveMarkup) extra.push(capability)
     const requestedAt = now()
     let response: OriginResponse | null = null
     const started = performance.now()
     try {
       if (this.#turns.isBusy) await this.#turns.next()
-      response = await origin.send({
-        origin: lookup.channel.origin,
-        method: head ? 'HEAD' : 'GET',
-        target: `${lookup.target.path}${lookup.target.query}`,
-        headers: withAuthorization([...headers, ['accept-encoding', 'identity'], ...extra], lookup.channel),
-        body: null,
-        signal: warming?.signal ?? null,
-        slot: warming?.slot ?? null,
-        limit: origin.totalTimeout,
-        onInterim: lookup.visit.onInterim,
-      })
-      const received = { ...response, requestedAt, receivedAt: now() }
+      response = await this.#send(lookup, head ? 'HEAD' : 'GET', [...headers, ...extra], warming)
+      const whole = () => this.#fetch(lookup, null, fence, warming, mayHaveMarkup)
+      const completed = part === null ? response : await this.#parts.complete(part, response)
+      if (completed === null) return await instead(response.body, whole)
+      const received = { ...completed, requestedAt, receivedAt: now() }
       const context: OriginFetch = {
         lookup: this.#confirmed(lookup, response),
         sent,
@@ -108,15 +105,29 @@ export class Fetcher {
       if (head && !describes(stale.page, response))
         return passedOn(received, 'a HEAD response without a matching validator')
       if (!head && (response.status !== 304 || stale === null)) return await this.#store(context, received)
+      if (!head && !confirms(stale!.page, response)) return await instead(response.body, whole)
       discard(response.body)
-      if (!head && !confirms(stale!.page, response))
-        return await this.#fetch(lookup, null, fence, warming, mayHaveMarkup)
       return await this.#freshen(context, stale!, received)
     } catch (error) {
       throw toOriginError(error, response !== null)
     } finally {
       response?.extend()
     }
+  }
+
+  #send(lookup: Lookup, method: string, headers: readonly HeaderPair[], warming?: Warming): Promise<OriginResponse> {
+    const { origin } = this.#options
+    return origin.send({
+      origin: lookup.channel.origin,
+      method,
+      target: `${lookup.target.path}${lookup.target.query}`,
+      headers: withAuthorization([...headers, ['accept-encoding', 'identity']], lookup.channel),
+      body: null,
+      signal: warming?.signal ?? null,
+      slot: warming?.slot ?? null,
+      limit: origin.totalTimeout,
+      onInterim: lookup.visit.onInterim,
+    })
   }
 
   /** The lookup with the shared key when the response confirms the visitor's variant. */
@@ -227,6 +238,7 @@ export class Fetcher {
     }
     const draft = toDraft(lookup, response, content, this.#options)
     const stored = encoded.bodies[encoded.encoding]!
+    this.#parts.note(draft)
     const page = reflected === null ? await this.#keep(draft, stored, fence, patient) : null
     const notStored = page === null ? (reflected ?? whyNotTaken(this.#options.store, fence)) : null
     const mayWait = reflected === null ? memory.takes(encoded.identity.length) : encoded.identity.length <= pieceSize

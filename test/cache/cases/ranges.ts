@@ -49,6 +49,32 @@ const partial = (start: number, end: number, fields: Record<string, string> = pa
   },
 })
 
+/** A part of the ten digits, which the rest completes. */
+function completed(
+  [start, end]: [number, number],
+  rest: [number, number],
+  sent: Record<string, string>,
+  fields: Record<string, string> = page,
+  wait = 0,
+): Step[] {
+  const whole = { body: { text: '0123456789' }, fields: { 'Content-Range': null, 'Content-Length': '10' } }
+  return [
+    miss({}, { send: { Range: `bytes=${start}-${end}` }, ...partial(start, end, fields) }),
+    miss({}, { wait, sent, ...partial(...rest, fields), status: 200, ...whole }),
+    hit(whole),
+    hit({ send: { Range: 'bytes=2-5' }, status: 206, body: { text: '2345' } }),
+  ]
+}
+
+/** A part that is not completed: the whole page is requested. */
+function uncombined(fields: Record<string, string>): Step[] {
+  return [
+    miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3, fields) }),
+    miss(fields, { sent: { range: null, 'if-range': null }, ...digits }),
+    hit({ body: 1 }),
+  ]
+}
+
 const serving = [
   rule('9110 §14.2', 'optimal', 'a range of a stored page is served from it', {
     'range-first': part('bytes=0-3', '0123', 'bytes 0-3/10'),
@@ -215,6 +241,27 @@ const storing = [
       hit({ send: { Range: 'bytes=0-1' }, status: 206, body: { text: '01' } }),
       hit({ send: { Range: 'bytes=5-6' }, status: 206, body: { text: '56' } }),
     ],
+  }),
+  rule('9111 §3.4', 'optimal', 'only the rest of a stored part is requested', {
+    'partial-completed-at-end': completed([0, 3], [4, 9], { range: 'bytes=4-', 'if-range': '"a"' }),
+    'partial-completed-at-start': completed([6, 9], [0, 5], { range: 'bytes=0-5', 'if-range': '"a"' }),
+    'partial-completed-by-date': completed(
+      [0, 3],
+      [4, 9],
+      { range: 'bytes=4-', 'if-range': at(-1000) },
+      { 'Cache-Control': 'max-age=3600', 'Last-Modified': at(-1000) },
+    ),
+    'partial-completed-when-stale': completed([0, 3], [4, 9], { range: 'bytes=4-', 'if-range': '"a"' }, page, 7200),
+    'partial-changed-meanwhile': [
+      miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
+      miss({ ...page, ETag: '"b"' }, { sent: { range: 'bytes=4-' }, reply: { body: 'abcdefghij' } }),
+      hit({ body: 1 }),
+    ],
+  }),
+  rule('9111 §3.4', 'required', 'parts are combined only by a strong validator', {
+    'partial-weak-etag': uncombined({ ...page, ETag: 'W/"a"' }),
+    'partial-weak-date': uncombined({ 'Cache-Control': 'max-age=3600', 'Last-Modified': at(0), Date: at(0) }),
+    'partial-without-validator': uncombined({ 'Cache-Control': 'max-age=3600' }),
   }),
   rule('9110 §14.2', 'optimal', 'a range that is not stored is requested as a range', {
     'range-forwarded': [
