@@ -198,6 +198,31 @@ describe('a fragment', () => {
     expect(shop.faults).toEqual([])
   })
 
+  it('that sets a cookie although it may be shared sets it for the visitor who caused it alone', async () => {
+    shop.page('/_esi/header', lasting('menu', { 'Set-Cookie': 'seen=1' }))
+    expect((await shop.visit('/')).field('set-cookie')).toBe('seen=1')
+    for (let visit = 0; visit < 2; visit++) {
+      const answer = await shop.visit('/')
+      expect([answer.text, answer.field('set-cookie'), answer.hot]).toEqual(['<menu|home>', null, true])
+    }
+    await shop.store.remove({ kind: 'urls', urls: [`${shopUrl}/`] })
+    expect((await shop.visit('/')).field('set-cookie')).toBeNull()
+  })
+
+  it('that has changed is sent to a browser with the page from before', async () => {
+    const { text, ...first } = await shop.visit('/')
+    const condition = { 'If-None-Match': first.field('etag')! }
+    expect((await shop.visit('/', { fields: condition })).status).toBe(304)
+    shop.page('/_esi/header', lasting('menu 2', { xkey: 'menu' }))
+    await shop.store.remove({ kind: 'tags', tags: ['menu'] })
+    const answer = await shop.visit('/', { fields: condition })
+    expect([answer.status, answer.text]).toEqual([200, text.replace('menu 1', 'menu 2')])
+    const range = { Range: 'bytes=1-6', 'If-Range': condition['If-None-Match'] }
+    expect((await shop.visit('/', { fields: range })).status).toBe(200)
+    const head = await shop.visit('/', { method: 'HEAD', fields: { 'If-None-Match': answer.field('etag')! } })
+    expect(head.status).toBe(304)
+  })
+
   it.each([
     ['another host', 'http://evil.example/_esi/header'],
     ['another scheme', 'https://shop.example/_esi/header'],
