@@ -16,6 +16,7 @@ import { hitShapes } from './front/hits.ts'
 import { latencyShapes } from './front/latencies.ts'
 import { missShapes } from './front/misses.ts'
 import type { Arrangement, Measured, Shape } from './front/shape.ts'
+import { tlsShapes } from './front/tls.ts'
 import { contenderNames, ours, startContenders, type Contender, type ContenderName } from './lib/contenders.ts'
 import { leaveServerCore, processorTime, watchServerCore } from './lib/cores.ts'
 import { category, startFastShop } from './lib/fast-shop.ts'
@@ -61,6 +62,7 @@ try {
     ...fragmentShapes(arrangement),
     ...missShapes(arrangement),
     ...latencyShapes(arrangement),
+    ...tlsShapes(arrangement),
   ]
   const rows: Row[] = []
   for (const shape of shapes.filter(({ name }) => values.only.split(',').some((part) => name.includes(part))))
@@ -81,6 +83,7 @@ async function rowOf(shape: Shape): Promise<Row> {
     for (const contender of measured) await shape.prepare?.(contender)
     return await measure(shape, measured)
   } finally {
+    await shape.stop?.()
     await own?.stop()
   }
 }

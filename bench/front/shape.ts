@@ -18,7 +18,7 @@ export interface Measured {
 /** One row of the table: a shape of request, and how it is measured. */
 export interface Shape {
   name: string
-  unit: 'requests/s' | 'requests to the shop' | '× quiet' | '× plain'
+  unit: 'requests/s' | 'requests to the shop' | '× quiet' | '× plain' | "× nginx's cache"
   rivals: readonly ContenderName[]
   /** For pagecache's value; divided by that of a rival where one is named. */
   goal: { rival?: ContenderName; atLeast?: number; atMost?: number }
@@ -27,6 +27,8 @@ export interface Shape {
   /** Warms up JIT compilers and caches. */
   prepare?(contender: Contender): Promise<unknown>
   measure(contender: Contender): Promise<Measured>
+  /** Stops what `prepare` has started. */
+  stop?(): Promise<unknown>
 }
 
 /** What every shape is measured with. */

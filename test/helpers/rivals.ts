@@ -104,7 +104,7 @@ ${servers}}
 `
 }
 
-function cachingServer(directory: string, port: number, origin: string): string {
+export function cachingServer(directory: string, port: number, origin: string): string {
   return `  proxy_cache_path ${directory}/cache levels=1:2 keys_zone=shop:64m max_size=2g inactive=1h use_temp_path=off;
   map $http_accept_encoding $coding { default ""; "~gzip" "gzip"; }
   upstream shop { server ${origin}; keepalive 128; keepalive_requests 100000000; }
