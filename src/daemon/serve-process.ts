@@ -1,5 +1,5 @@
 import type { App } from '../app.ts'
-import { limitYoungGeneration } from '../lib/steady-heap.ts'
+import { limitOldGeneration, limitYoungGeneration } from '../lib/steady-heap.ts'
 import { startWorkers, type Workers } from '../workers/workers.ts'
 import { createStageCounts } from '../stages/counts.ts'
 import { startDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
@@ -42,6 +42,7 @@ export class ServeProcess {
   /** @throws LISTEN_FAILED */
   static async start(app: App, options: ProcessOptions): Promise<ServeProcess> {
     limitYoungGeneration()
+    limitOldGeneration()
     const daemon = options.serves ? await startDaemon(app, options) : null
     return new ServeProcess(options, app, daemon)
   }

@@ -29,3 +29,20 @@ it('ends the growth of the young generation, also after work with a steady heap'
     setTimeout(release.resolve, 50)`
   expect(await youngAfter(both)).toBeLessThanOrEqual(32)
 })
+
+it('lets the old generation grow little beyond what is in use', async () => {
+  const peakAfter = async (code: string) => {
+    const script = `
+      const { limitOldGeneration } = await import(${JSON.stringify(module.href)})
+      ${code}
+      const kept = []
+      let peak = 0
+      for (let turn = 0; turn < 3000; turn++) {
+        for (let n = 0; n < 1000; n++) kept[(turn * 1000 + n) % 200_000] = { turn, list: [n] }
+        peak = Math.max(peak, process.memoryUsage().heapTotal)
+      }
+      console.log(peak / 2 ** 20)`
+    return Number((await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])).stdout)
+  }
+  expect(await peakAfter('limitOldGeneration()')).toBeLessThan(0.9 * (await peakAfter('')))
+})
