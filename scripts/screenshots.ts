@@ -154,10 +154,12 @@ async function captureMonitor(columns: number, rows: number, tab: string): Promi
   try {
     for (;;) {
       await pause(1500)
+      // A key that is sent before the monitor reads keys is shown as text.
+      if (!/pagecache/.test(await tmux('capture-pane', '-p', '-t', 'picture'))) continue
       await tmux('send-keys', '-t', 'picture', tab)
       await pause(3000)
       const text = await tmux('capture-pane', '-p', '-e', '-t', 'picture')
-      if (/pagecache/.test(text) && !/loading/.test(text)) return text
+      if (!/loading/.test(text)) return text
     }
   } finally {
     await tmux('kill-server')

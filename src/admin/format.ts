@@ -41,6 +41,7 @@ export function formatShare(part: number, whole: number): string {
 /** Formats milliseconds. */
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–'
+  if (ms > 0 && ms < 0.05) return '< 0.1 ms'
   if (ms >= 120_000) return formatSeconds(ms / 1000)
   return ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : `${ms > 0 && ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
 }

@@ -41,6 +41,8 @@ it.each([
   [3, 'count', '3', '3'],
   [0.25, 'ratio', '25 %', '25.0 %'],
   [2048, 'bytes', '2 KB', '2.00 KB'],
+  [0.04, 'ms', '< 0.1 ms', '< 0.1 ms'],
+  [0, 'ms', '0 ms', '0 ms'],
   [1_732_510, 'ms', '28 min 53 s', '28 min 53 s'],
 ] as [number, Unit, string, string][])('%d of %s is %s on the axis and %s in the table', (value, unit, label, text) => {
   expect([axisLabel(value, unit), formatValue(value, unit)]).toEqual([label, text])
