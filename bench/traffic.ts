@@ -5,7 +5,7 @@
  *   npx node bench/traffic.ts [--cells 60] [--json]
  *
  * First it counts hits of twenty pages with the counters and, as the floor, with one histogram for all requests, alternately, and prints
- * nanoseconds and their ratio. Then it records `--cells` combinations of channel, type and result: it prints the processor time of one
+ * nanoseconds and their ratio; and the same with the check for watchers (`live`), without one and with one. Then it records `--cells` combinations of channel, type and result: it prints the processor time of one
  * write, fills 48 hours of minutes and 400 days of hours, and prints the size of the tables, the processor time of reading each of them, and
  * the longest time that it keeps other work of the process waiting.
  */
@@ -16,6 +16,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { openRecords } from '../src/records/open.ts'
 import { readTraffic } from '../src/traffic/read-traffic.ts'
+import { toSeen } from '../src/traffic/live/seen.ts'
+import { Window } from '../src/traffic/live/window.ts'
 import { TrafficRecorder } from '../src/traffic/recorder.ts'
 import { durationBounds, Traffic, trafficTypes, visitorResults } from '../src/traffic/traffic.ts'
 import { toAmounts, writeTraffic, type MinuteRow } from '../src/traffic/write-traffic.ts'
@@ -59,11 +61,24 @@ function nanoseconds(count: (page: (typeof pages)[number], ms: number) => void):
 }
 
 const [floor, traffic] = [new Floor(), new Traffic()]
+/** A hit that watchers may see, as `hit-connection` records it. */
+const shown = (of: Traffic) => (page: (typeof pages)[number], ms: number) => {
+  of.count('hit', 200, ms, 5_000, page)
+  of.live?.note(toSeen({ ...hit, ms }, page))
+}
+const hit = { method: 'GET', host: 'shop.example', target: '/a?b', result: 'hit', reason: null, status: 200 } as const
+const [unwatched, watched, window] = [new Traffic(), new Traffic(), new Window()]
+watched.live = { note: (seen) => window.add(seen) }
 const counted = Array.from({ length: rounds + 1 }, () => ({
   floor: nanoseconds((_, ms) => floor.count(200, ms)),
   traffic: nanoseconds((page, ms) => traffic.count('hit', 200, ms, 5_000, page)),
+  unwatched: nanoseconds(shown(unwatched)),
+  watched: nanoseconds(shown(watched)),
 })).slice(1)
-const ratios = counted.map((each) => each.traffic / each.floor).toSorted((one, other) => one - other)
+const ratiosOf = (ratio: (each: (typeof counted)[number]) => number) =>
+  counted.map(ratio).toSorted((one, other) => one - other)
+const ratios = ratiosOf((each) => each.traffic / each.floor)
+const unwatchedRatios = ratiosOf((each) => each.unwatched / each.traffic)
 
 const cells = Array.from({ length: Number(values.cells) }, (_, cell) => ({
   channel_id: `channel-${Math.floor(cell / 30)}`,
@@ -96,6 +111,12 @@ try {
       trafficNs: median(counted.map((each) => each.traffic)),
       ratio: median(ratios),
       range: [ratios[0], ratios.at(-1)],
+    },
+    live: {
+      unwatchedNs: median(counted.map((each) => each.unwatched)),
+      watchedNs: median(counted.map((each) => each.watched)),
+      ratio: median(unwatchedRatios),
+      range: [unwatchedRatios[0], unwatchedRatios.at(-1)],
     },
     write: { rows: 2 * cells.length, processorMs: median(writes) },
     tablesMiB: (await stat(join(directory, 'records.sqlite'))).size / 2 ** 20,
