@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { onBothDatabases, onlyPostgres } from './test/on-both-databases.ts'
 import { longFiles, slowFiles } from './test/slow-files.ts'
 
 /** Starts the slowest files first: one that starts last would keep the others waiting. */
@@ -18,6 +19,9 @@ class SlowestFirst extends BaseSequencer {
 // Node keeps the code that it compiles and the TypeScript that it strips: the programs that tests start are up in half the time.
 process.env['NODE_COMPILE_CACHE'] ??= `${import.meta.dirname}/node_modules/.cache/compiled`
 
+// Tests must not empty a developer's database.
+delete process.env['PAGECACHE_RECORDS_URL']
+
 export default defineConfig({
   test: {
     // Most files wait for programs of their own: one worker for each core would leave the machine half idle.
@@ -25,7 +29,18 @@ export default defineConfig({
     // Those that are concurrent wait for time-outs of the daemon.
     maxConcurrency: 20,
     sequence: { sequencer: SlowestFirst },
-    include: ['test/**/*.test.{ts,tsx}'],
+    projects: [
+      { extends: true, test: { name: 'sqlite', include: ['test/**/*.test.{ts,tsx}'], exclude: onlyPostgres } },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: [...onBothDatabases, ...onlyPostgres],
+          globalSetup: './test/helpers/postgres-project.ts',
+          setupFiles: ['./test/helpers/postgres-setup.ts'],
+        },
+      },
+    ],
     // oclif's captureOutput replaces the same stream methods; with both, a test sees half of the output.
     disableConsoleIntercept: true,
     // No test asserts how long something takes: these limits only end what hangs, on a slow machine too.

@@ -11,7 +11,7 @@ import { oncePerTurn } from './lib/once-per-turn.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { Channels } from './cache/channels.ts'
 import type { PageStore } from './pages/page-store.ts'
-import type { Records } from './records/open.ts'
+import { toPlace, type Records, type RecordsPlace } from './records/records.ts'
 import type { Purging } from './purge/purging.ts'
 
 export interface AppOptions {
@@ -32,10 +32,12 @@ export class App {
   readonly #parts = new Parts()
   readonly #abort = new AbortController()
   #onThreadError: ((message: string, error: unknown) => void) | null = null
+  readonly #place: RecordsPlace
   #openRecords: Records | null = null
 
   constructor(options: AppOptions) {
     this.loaded = options.loaded
+    this.#place = toPlace(this.loaded.places.dataDir, this.config.records)
     this.#onWarning = options.onWarning
   }
 
@@ -81,7 +83,7 @@ export class App {
   records() {
     return this.#parts.open('records', async () => {
       const { openRecords } = await import('./records/open.ts')
-      return (this.#openRecords = await openRecords({ directory: this.loaded.places.dataDir, now: this.now }))
+      return (this.#openRecords = await openRecords({ ...this.#place, now: this.now }))
     })
   }
 
@@ -117,12 +119,12 @@ export class App {
       const { purge, warmup } = this.config
       const warming = (await import('./warmup/after-purge.ts')).warmingAfterPurges(warmup.afterPurge, purge.softAbove)
       const proxies = this.config.reverseProxies.map((proxy) => proxy.name)
-      const { cacheDir, dataDir } = this.loaded.places
+      const { cacheDir } = this.loaded.places
       const pages = await this.pages()
       if (this.#onThreadError !== null) {
         const { openPurger } = await import('./purge/purger.ts')
         return openPurger({
-          dataDir,
+          records: this.#place,
           cacheDir,
           maxSize: pages.maxSize,
           maxVariants: this.config.cache.maxVariants,
@@ -189,7 +191,7 @@ export class App {
     return this.#parts.open('tracker', async () => {
       const { openTracker } = await import('./stages/tracker.ts')
       return openTracker({
-        directory: this.loaded.places.dataDir,
+        ...this.#place,
         channels: this.config.salesChannels.map(({ id, name, url }) => ({ id, name, url })),
         recordsFault: this.#recordsFaultOfTurn,
       })
@@ -200,13 +202,8 @@ export class App {
   keys() {
     return this.#parts.open('keys', async () => {
       const { KeyRing } = await import('./auth/key-ring.ts')
-      // Opening the records creates the state directory with its mode.
-      await this.records()
-      return new KeyRing({
-        dataDir: this.loaded.places.dataDir,
-        now: this.now,
-        lifetime: this.config.auth.tokenLifetime,
-      })
+      const lifetime = this.config.auth.tokenLifetime
+      return new KeyRing({ dataDir: this.loaded.places.dataDir, now: this.now, lifetime })
     })
   }
 

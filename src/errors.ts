@@ -14,6 +14,7 @@ const kinds = {
   STORE_BUSY: { status: 503, exit: 5 },
   STORE_FULL: { status: 503, exit: 5 },
   STORE_LOST: { status: 503, exit: 5 },
+  STORE_UNREACHABLE: { status: 503, exit: 5 },
   STORE_UNREADABLE: { status: 503, exit: 5 },
   ORIGIN_UNREACHABLE: { status: 502, exit: 1 },
   LISTEN_FAILED: { status: 500, exit: 1 },

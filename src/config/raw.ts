@@ -54,7 +54,7 @@ export function withValue(
   return isGroup(child) ? { ...tree, [head]: withValue(child, rest, value) } : tree
 }
 
-/** Whether a value may be a credential: a key that sounds like a secret, or a cookie or header of a warmup variant. */
+/** Whether a value may be a credential: a key that sounds like a secret, a database URL, or a cookie or header of a warmup variant. */
 export function isSecret(path: KeyPath): boolean {
   const [owner, name] = [path.at(-2), path.at(-1)]
   if (typeof name !== 'string') return false
@@ -62,5 +62,7 @@ export function isSecret(path: KeyPath): boolean {
   if (path[0] === 'notify' && name === 'url') return true
   // The path of a secret file is not secret itself.
   if (name.endsWith('File')) return false
+  // Connection URLs have passwords, and a misspelt one may have it anywhere.
+  if (owner === 'records' && name !== 'pool') return true
   return /secret|passw|^auth$/i.test(name) || ((owner === 'cookies' || owner === 'headers') && namesSecret(name))
 }

@@ -143,6 +143,14 @@ const profile = z.strictObject({
   clientSecretFile: value.text('the path of a secret file', /^[^\u0000-\u001f]{1,1000}$/),
 })
 
+/** A connection URI of libpq, with or without credentials and parameters. */
+function databaseUrl() {
+  return value.textOrNull(
+    'a URL such as postgres://user:password@host:5432/database',
+    /^postgres(?:ql)?:\/\/(?:[^\s/?#@]*@)?[^\s/?#@:]*(?::\d{1,5})?(?:\/[^\s?#]*)?(?:\?[^\s#]*)?$/,
+  )
+}
+
 /**
  * Schema of the configuration file. Durations are parsed to milliseconds, sizes to bytes. Unknown keys are errors, so that no misspelt
  * setting is silently ignored.
@@ -229,6 +237,11 @@ export const configSchema = z.strictObject({
     hitRatio: withDefault(value.shareOrNull(), null),
     diskFree: withDefault(value.size(), '2GB'),
     proxyAfter: withDefault(value.duration(), '5m'),
+  }),
+  records: section({
+    url: withDefault(databaseUrl(), null),
+    listenUrl: withDefault(databaseUrl(), null),
+    pool: withDefault(value.wholeNumber(1, 100), 10),
   }),
   retention: section({
     reverseProxyLogDays: withDefault(value.wholeNumber(1, 3650), 30),

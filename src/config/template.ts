@@ -149,6 +149,14 @@ notify:
   # Notify of a reverse proxy that is unreachable or behind for this long.
   # proxyAfter: 5m
 
+records:
+  # PostgreSQL database (13 or later) for everything that must last: postgres://user:password@host/database. null: a file in var/data.
+  # url: null
+  # URL without a connection pooler, if url leads through one.
+  # listenUrl: null
+  # Most connections of a process; its threads have 5 more.
+  # pool: 10
+
 retention:
   # reverseProxyLogDays: 30
   # invalidationLogDays: 30

@@ -135,7 +135,7 @@ export class PurgeLanes {
     return this.#inTime(this.#small.splice(0, over < 0 ? this.#small.length : Math.max(1, over)))
   }
 
-  /** Records invalidations durably, then runs `work`. After an error other than a lock each is retried alone, so that none fails because of another. */
+  /** Records invalidations durably, then runs `work`. After an error other than a lock or an unreachable server each is retried alone, so that none fails because of another. */
   async #start(
     group: readonly Waiting[],
     work: (intents: readonly Intent[], group: readonly Waiting[]) => Promise<void>,
@@ -265,5 +265,5 @@ export class PurgeLanes {
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof PagecacheError && error.code === 'STORE_BUSY'
+  return error instanceof PagecacheError && (error.code === 'STORE_BUSY' || error.code === 'STORE_UNREACHABLE')
 }

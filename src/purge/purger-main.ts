@@ -10,16 +10,28 @@ import { thisProcess } from '../lib/process-identity.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
 import { openQueue } from '../queue/records-queue.ts'
 import { openRecords } from '../records/open.ts'
+import { forThread } from '../records/records.ts'
 import { ThreadDeliveries } from './deliver/thread-deliveries.ts'
 import type { Invalidated } from './invalidation.ts'
 import type { FromThread, PurgerData, PurgerTask, ToThread } from './purger-messages.ts'
 import { openPurging } from './purging.ts'
 import { RemovalGroups } from './removal-groups.ts'
 
-const { dataDir, cacheDir, maxSize, maxVariants, proxies, followUp, budget, endedThreads } = workerData as PurgerData
+const {
+  records: place,
+  cacheDir,
+  maxSize,
+  maxVariants,
+  proxies,
+  followUp,
+  budget,
+  endedThreads,
+} = workerData as PurgerData
 const port = parentPort!
 /** Milliseconds that SQLite blocks for a lock. The thread has nothing else to do, and so gets the lock as soon as it is free. */
 const lockTimeout = 50
+/** The thread purges, delivers and works on the queue. */
+const maxConnections = 4
 let answers: FromThread['answers'] = []
 
 await main()
@@ -27,7 +39,7 @@ await main()
 async function main(): Promise<void> {
   const now = steadyClock()
   try {
-    const records = await openRecords({ directory: dataDir, now, lockTimeout })
+    const records = await openRecords({ ...forThread(place, maxConnections), now, lockTimeout })
     // The store of the serving thread reports the warnings of both.
     const pages = await openFilesystemStore({ directory: cacheDir, maxSize, maxVariants, now, onWarning: () => {} })
     const queue = await openQueue(records, Date.now)

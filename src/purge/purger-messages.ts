@@ -1,6 +1,7 @@
 import type { ErrorMessage } from '../errors.ts'
 import type { SharedRemoval } from '../pages/page-store.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
+import type { RecordsPlace } from '../records/records.ts'
 import type { NewMessage } from '../queue/queue.ts'
 import type { PurgeBudget } from './intent.ts'
 import type { DeliverySetup } from './deliver/open-delivery.ts'
@@ -8,8 +9,7 @@ import type { Invalidated, Invalidation } from './invalidation.ts'
 
 /** The start data of the purge thread. */
 export interface PurgerData {
-  /** Directory of the records. */
-  dataDir: string
+  records: RecordsPlace
   /** The application cache directory. */
   cacheDir: string
   /** Limit of all bodies in bytes. */

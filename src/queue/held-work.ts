@@ -80,6 +80,8 @@ export class HeldWork implements Work {
   async complete(message: Message, transaction?: RecordsTransaction): Promise<void> {
     await this.#fenced(() => this.#options.membership.complete(message, transaction))
     if (transaction === undefined) this.#held.delete(message.id)
+    // The records repeat a transaction that conflicts with another one.
+    else if (this.#completed.has(message.id)) return
     else this.#completed.add(message.id)
     this.#options.onEvent({ kind: 'handled', message })
   }
@@ -128,8 +130,8 @@ export class HeldWork implements Work {
       } catch (error) {
         if (isCode(error, 'LEASE_LOST')) break
         if (!isUnavailable(error)) throw error
-        // The file may be gone for long: a worker that ends leaves the message to another one.
-        if (isCode(error, 'STORE_LOST') && this.#options.stop.aborted) break
+        // The database may be gone for long: a worker that ends leaves the message to another one.
+        if (!isCode(error, 'STORE_BUSY') && !isCode(error, 'STORE_FULL') && this.#options.stop.aborted) break
         await this.#options.timing.sleep(writeRetryDelay, this.#options.lost)
       }
     }

@@ -57,7 +57,7 @@ class RecordsMembership implements Membership {
   }
 
   version(): string {
-    return this.#records.version()
+    return this.#records.hint()
   }
 
   async beat(): Promise<boolean> {

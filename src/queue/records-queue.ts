@@ -13,10 +13,12 @@ import { readStatistics } from './statistics.ts'
 export function openQueue(records: Records, now: () => number): Queue {
   const { db } = records
   return {
-    dispatch: (messages, transaction) =>
-      transaction
-        ? dispatch(transaction, now(), messages)
-        : db.transaction().execute((own) => dispatch(own, now(), messages)),
+    async dispatch(messages, transaction) {
+      if (transaction) return dispatch(transaction, now(), messages)
+      // The transaction may be repeated, and a generator can be read only once.
+      const list = [...messages]
+      return db.transaction().execute((own) => dispatch(own, now(), list))
+    },
     statistics: () => readStatistics(db, now()),
     listFailed: (page) => listFailed(db, page),
     readFailed: (id) => readFailed(db, id),

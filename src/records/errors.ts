@@ -5,9 +5,11 @@ export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(codeOf(error))
 }
 
-/** True for records that are locked, full or lost: that passes by itself or an operator fixes it, so callers wait and retry. */
+const unavailable: readonly string[] = ['STORE_BUSY', 'STORE_FULL', 'STORE_LOST', 'STORE_UNREACHABLE']
+
+/** True for records that are locked, full, lost or unreachable: that passes by itself or an operator fixes it, so callers wait and retry. */
 export function isUnavailable(error: unknown): error is PagecacheError {
-  return error instanceof PagecacheError && ['STORE_BUSY', 'STORE_FULL', 'STORE_LOST'].includes(error.code)
+  return error instanceof PagecacheError && unavailable.includes(error.code)
 }
 
 /** Converts an error of SQLite to a PagecacheError; other errors are returned unchanged. */

@@ -2,34 +2,17 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Kysely, sql } from 'kysely'
-import type { PagecacheError } from '../errors.ts'
 import { damaged, toRecordsError } from './errors.ts'
-import { migrate, type Migration } from './migrate.ts'
+import { migrate, sqliteVersion, type Migration } from './migrate.ts'
 import { migrations as known } from './migrations/list.ts'
 import { Presence } from './presence.ts'
 import { ensureRecordsFile, fileName } from './records-file.ts'
 import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
+import type { Records, RecordsPlace } from './records.ts'
 import type { RecordsSchema } from './schema.ts'
 import { sqliteDialect } from './sqlite-driver.ts'
 
-/** The database of all durable state (`var/data/<env>/records.sqlite`). */
-export interface Records {
-  db: Kysely<RecordsSchema>
-  /** The clock for the times in rows, in milliseconds since the epoch. */
-  now: () => number
-  /** Reads the whole file; returns SQLite's descriptions of damage, an empty list for an intact file. Takes seconds on a large file. */
-  check(): Promise<string[]>
-  /** A value that changes with every commit of this or another process; reading it takes about a microsecond. */
-  version(): string
-  /**
-   * Moves the write-ahead log into the file and truncates it, so that neither contains deleted rows. False if readers on other
-   * connections kept the log in use for five seconds.
-   */
-  truncateLog(): Promise<boolean>
-  /** STORE_LOST if the file was deleted or replaced since it was opened, which blocks all writes; otherwise null. Takes a few microseconds. */
-  fault(): PagecacheError | null
-  close(): Promise<void>
-}
+export type { Records } from './records.ts'
 
 /** The files that this process has open, by path: while one is lost, no other file is created or opened in its place. */
 const inUse = new Map<string, Set<Presence>>()
@@ -37,20 +20,26 @@ const inUse = new Map<string, Set<Presence>>()
 /** Files up to this size, in bytes, are checked at every start, which takes milliseconds; larger ones only on request. */
 const maxCheckedAtStart = 4 * 1024 * 1024
 
-/**
- * Opens the records in a directory, creates them if they are missing, and migrates their schema. A foreign or damaged file is refused and
- * not changed.
- *
- * @param now milliseconds since the epoch
- * @throws STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED, STORE_BUSY, STORE_FULL, STORE_LOST
- */
-export async function openRecords(options: {
-  directory: string
+export interface OpenOptions extends RecordsPlace {
+  /** Milliseconds since the epoch. */
   now: () => number
   migrations?: readonly Migration[]
   /** How long SQLite blocks the thread for a lock, in milliseconds; raise it only in a thread with nothing else to do. */
   lockTimeout?: number
-}): Promise<Records> {
+}
+
+/**
+ * Opens the records, creates them if they are missing, and migrates their schema. A foreign or damaged database is refused and not changed.
+ *
+ * @throws STORE_FOREIGN, STORE_NEWER, STORE_DAMAGED, STORE_BUSY, STORE_FULL, STORE_LOST, STORE_UNREACHABLE
+ */
+export async function openRecords({ postgres = null, ...options }: OpenOptions): Promise<Records> {
+  if (postgres === null) return openFile(options)
+  const { openPostgres } = await import('./postgres/open.ts')
+  return openPostgres(postgres, { now: options.now, migrations: options.migrations ?? known })
+}
+
+async function openFile(options: Omit<OpenOptions, 'postgres'>): Promise<Records> {
   const { directory, now, migrations = known, lockTimeout = busyTimeout } = options
   for (const other of inUse.get(join(directory, fileName)) ?? []) other.assert()
   const file = await ensureRecordsFile(directory, now)
@@ -66,7 +55,7 @@ export async function openRecords(options: {
       const [damage] = await check()
       if (damage) throw damaged(file, damage)
     }
-    await migrate(db, migrations, file)
+    await migrate(db, migrations, { database: file, version: sqliteVersion })
   } catch (error) {
     await db.destroy()
     throw error
@@ -79,11 +68,13 @@ export async function openRecords(options: {
     inUse.get(file)?.delete(presence)
     return db.destroy()
   }
+  const version = () => versionQuery.get()!
   return {
     db,
     now,
     check,
-    version: () => versionQuery.get()!,
+    version,
+    hint: version,
     truncateLog: () => truncateLog(database, file),
     fault: () => presence.fault(),
     close,

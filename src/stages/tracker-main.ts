@@ -6,12 +6,13 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { toMessage, type ErrorMessage } from '../errors.ts'
 import { steadyClock } from '../lib/clock.ts'
 import { openRecords, type Records } from '../records/open.ts'
+import { forThread, type RecordsPlace } from '../records/records.ts'
 import { findActive, findPreviewed } from './active.ts'
 import type { Batch, BatchResult } from './batch.ts'
 import { saveChannels, type SalesChannel } from './sales-channels.ts'
 import { prepareWriter, type EventWriter } from './write-events.ts'
 
-const { directory, channels } = workerData as { directory: string; channels: SalesChannel[] }
+const { place, channels } = workerData as { place: RecordsPlace; channels: SalesChannel[] }
 const port = parentPort!
 const now = steadyClock()
 let opened: { records: Records; write: EventWriter } | null = null
@@ -39,7 +40,7 @@ async function processBatch({ events, queries }: Batch): Promise<BatchResult | {
 }
 
 async function open() {
-  const records = await openRecords({ directory, now })
+  const records = await openRecords({ ...forThread(place, 1), now })
   await saveChannels(records.db, channels)
   return { records, write: prepareWriter(records.db) }
 }

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { fromMessage, PagecacheError, toMessage, type ErrorMessage } from '../errors.ts'
 import type { ActiveStage, Batch, BatchResult, StageQuery, TrackOutcome, TrackedEvent } from './batch.ts'
+import type { RecordsPlace } from '../records/records.ts'
 import type { SalesChannel } from './sales-channels.ts'
 
 /** Records events and finds the stages to show, for visitors' requests. */
@@ -32,9 +33,7 @@ const fullBatch = 64
 /** In dist/, this file is part of a chunk, but the thread's entry point keeps its own path. */
 const program = import.meta.url.endsWith('.ts') ? './tracker-main.ts' : '../stages/tracker-main.js'
 
-export interface TrackerOptions {
-  /** Directory of the records. */
-  directory: string
+export interface TrackerOptions extends RecordsPlace {
   channels: readonly SalesChannel[]
   /** Why the records are unusable, null if they are usable. */
   recordsFault?: () => PagecacheError | null
@@ -145,8 +144,10 @@ interface Thread {
   end(): Promise<void>
 }
 
-function startThread({ directory, channels }: TrackerOptions, onGone: (thread: Thread) => void): Thread {
-  const worker = new Worker(new URL(program, import.meta.url), { workerData: { directory, channels } })
+function startThread({ directory, postgres, channels }: TrackerOptions, onGone: (thread: Thread) => void): Thread {
+  const worker = new Worker(new URL(program, import.meta.url), {
+    workerData: { place: { directory, postgres }, channels },
+  })
   let onMessage = (_message: BatchResult | { error: ErrorMessage }) => {}
   const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   let current: Promise<unknown> = Promise.resolve()

@@ -1,7 +1,8 @@
 import { onTestFinished } from 'vitest'
 import { Authority } from '../../src/auth/authority.ts'
 import { KeyRing } from '../../src/auth/key-ring.ts'
-import { openRecords, type Records } from '../../src/records/open.ts'
+import type { Records } from '../../src/records/open.ts'
+import { openRecords } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
 export const lifetime = 600_000

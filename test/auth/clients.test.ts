@@ -3,7 +3,9 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { authenticate, createClient, listClients, revokeClient, type Client } from '../../src/auth/clients.ts'
 import { migrations } from '../../src/records/migrations/list.ts'
-import { openRecords, type Records } from '../../src/records/open.ts'
+import type { Records } from '../../src/records/open.ts'
+import { onPostgres } from '../helpers/on-postgres.ts'
+import { openRecords } from '../helpers/records.ts'
 import { signToken } from '../../src/auth/tokens.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { lifetime, openAuthority } from './authority.ts'
@@ -126,7 +128,7 @@ it('lists one page of all clients', async () => {
   expect([total, clients.map(({ name }) => name)]).toEqual([3, ['b']])
 })
 
-it('clients from before creators were saved have none and stay', async () => {
+it.skipIf(onPostgres)('clients from before creators were saved have none and stay', async () => {
   const directory = await tempDir()
   const before = await openRecords({ directory, now: Date.now, migrations: migrations.slice(0, 9) })
   await sql`INSERT INTO api_clients (id, name, scopes, secret_hash, created_at) VALUES ('old', 'old', 'read write', 'x', 1)`.execute(

@@ -48,3 +48,12 @@ it('finds variables that look like settings and are none', () => {
     unknownVariables({ PAGECACHE_SERVER_PROT: '1', PAGECACHE_ENV: 'a', PAGECACHE_CACHE_MEMORY: '1', HOME: '/' }),
   ).toEqual([{ name: 'PAGECACHE_SERVER_PROT', guess: 'PAGECACHE_SERVER_PORT' }])
 })
+
+it('masks the whole URL of a database, and shows whether there is one', () => {
+  const url = 'postgres://user:canary@db.example/records'
+  expect(describeValues({ records: { url } })).toMatchObject({
+    'records.url': '***',
+    'records.listenUrl': null,
+    'records.pool': 10,
+  })
+})

@@ -263,6 +263,16 @@ describe('faults', () => {
     expect(message).not.toContain('canary')
   })
 
+  it.each(['mysql://u:canary@h/d', 'postgres://u:can/ary@h/d', 'postgres//u:canary@h', 'postgres://h:port/d'])(
+    'name a database URL that is none without showing it: %s',
+    async (url) => {
+      const message = await fault(`records: { url: "${url}" }`)
+      expect(message).toContain('records.url')
+      expect(message).toContain('*** is not valid; expected a URL such as postgres://')
+      expect(message).not.toMatch(/canary|can.ary/)
+    },
+  )
+
   it('can be tolerated by commands that help to fix them', async () => {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), 'server: { port: x }')

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openRecords } from '../../src/records/open.ts'
+import { openRecords } from '../helpers/records.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { run, start } from '../helpers/cli.ts'
 import { startDaemon } from '../helpers/daemon.ts'

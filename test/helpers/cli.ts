@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { recordsVariable } from './records-variable.ts'
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
@@ -46,7 +47,7 @@ export function start(args: readonly string[], options: CliOptions = {}) {
   const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env
   return spawn(process.execPath, [bin, ...args], {
     cwd: options.cwd ?? process.cwd(),
-    env: { PATH, HOME, TMPDIR, ...options.env },
+    env: { PATH, HOME, TMPDIR, ...recordsVariable(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
   })

@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 /** `silent`: connections are accepted and never answered. `refusing`: the port is closed. `slow`: each answer is delayed by this many milliseconds. */
 export type RelayMode = 'open' | 'silent' | 'refusing' | { slow: number }
 
-/** A TCP relay to a server on 127.0.0.1 that can fail in the ways in which networks fail. */
+/** A TCP relay to a local server that can fail in the ways in which networks fail. */
 export interface Relay {
   url: string
   port: number
@@ -14,7 +14,8 @@ export interface Relay {
   stop(): Promise<void>
 }
 
-export async function startRelay(target: number, first: RelayMode = 'open'): Promise<Relay> {
+/** @param target a port of 127.0.0.1, or the path of a Unix socket */
+export async function startRelay(target: number | string, first: RelayMode = 'open'): Promise<Relay> {
   const sockets = new Set<Socket>()
   let mode = first
   let connections = 0
@@ -24,7 +25,7 @@ export async function startRelay(target: number, first: RelayMode = 'open'): Pro
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => socket.destroy())
     if (mode === 'silent') return void socket.resume()
-    const other = connect(target, '127.0.0.1')
+    const other = typeof target === 'string' ? connect(target) : connect(target, '127.0.0.1')
     other.on('error', () => socket.destroy())
     other.on('close', () => socket.destroy())
     socket.on('close', () => other.destroy())

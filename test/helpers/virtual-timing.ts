@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import type { Timing } from '../../src/lib/timing.ts'
+import { statementsInFlight } from './statements-in-flight.ts'
 
 /** A test fails as stuck when nothing has waited for the clock for this long, in real milliseconds. */
 const stuckAfter = 10_000
@@ -37,8 +38,8 @@ export class VirtualTiming implements Timing {
       for (let turn = 0; turn < 3; turn++) await nextTurn()
       if (settled) return promise
       const next = this.#sleepers.toSorted((a, b) => a.at - b.at)[0]
-      if (!next) {
-        // The wait may be for something real: a file, or another connection's lock.
+      if (!next || statementsInFlight() > 0) {
+        // The wait may be for something real: a file, an answer of PostgreSQL, or another connection's lock.
         if (performance.now() > busyUntil) throw new Error(`Nothing happens any more, at ${this.#now} ms`)
         await wait(1)
         continue

@@ -6,7 +6,7 @@ import { openPurging } from '../../src/purge/purging.ts'
 import { thisProcess } from '../../src/lib/process-identity.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import type { Queue } from '../../src/queue/queue.ts'
-import { openRecords } from '../../src/records/open.ts'
+import { openRecords } from '../helpers/records.ts'
 
 export type Step = 'intended' | 'removed' | 'recording' | 'recorded' | 'releasing' | 'none'
 

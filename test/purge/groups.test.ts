@@ -8,7 +8,8 @@ import type { Invalidation, Target } from '../../src/purge/invalidation.ts'
 import { listRecent, readUrlFlow } from '../../src/purge/log/purge-log.ts'
 import { readPurgeStatistics } from '../../src/purge/log/statistics.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
-import { openRecords } from '../../src/records/open.ts'
+import { lockRecords } from '../helpers/lock-records.ts'
+import { openRecords } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { aMoment, draft, store } from '../stores/pages.ts'
 import { openPurges } from './purges.ts'
@@ -186,11 +187,9 @@ it('a group that cannot be recorded is retried one by one, so that only the faul
 it('while another process locks the records, purges wait and fail, but their pages are removed', async () => {
   const { purging, pages, records, directory } = await openPurges()
   for (let n = 0; n < 10; n += 1) await store(pages, `p${n}`, { tags: [`t${n}`] })
-  const other = new Database(join(directory, 'data/records.sqlite'))
-  other.exec('BEGIN IMMEDIATE')
+  const unlock = await lockRecords(join(directory, 'data'))
   const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, n) => purging.invalidate(byTag(`t${n}`))))
-  other.exec('ROLLBACK')
-  other.close()
+  await unlock()
   for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'STORE_BUSY' } })
   expect(await pages.count({ kind: 'all' })).toBe(0)
   expect((await listRecent(records.db, range)).total).toBe(0)

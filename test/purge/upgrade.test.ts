@@ -4,7 +4,7 @@ import { clearPurges } from '../../src/purge/log/prune.ts'
 import { readBacklogs } from '../../src/purge/log/statistics.ts'
 import { deliveriesApart } from '../../src/records/migrations/0011-deliveries-apart.ts'
 import { migrations } from '../../src/records/migrations/list.ts'
-import { openRecords } from '../../src/records/open.ts'
+import { openRecords } from '../helpers/records.ts'
 import { sql } from 'kysely'
 import { tempDir } from '../helpers/temp-dir.ts'
 

@@ -2,7 +2,7 @@ import { realTiming } from '../../src/lib/timing.ts'
 import { consume } from '../../src/queue/consume.ts'
 import type { Work } from '../../src/queue/queue.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
-import { openRecords } from '../../src/records/open.ts'
+import { openRecords } from '../helpers/records.ts'
 import type { CountedDatabase } from './counted.ts'
 
 /** A consumer that counts each message in a table of the test, behind the fence; the test kills it at any time. */

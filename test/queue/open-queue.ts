@@ -3,7 +3,8 @@ import { consume, type ConsumeOptions, type Consumed } from '../../src/queue/con
 import type { ConsumeEvent } from '../../src/queue/consume-event.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import type { Queue } from '../../src/queue/queue.ts'
-import { openRecords, type Records } from '../../src/records/open.ts'
+import type { Records } from '../../src/records/open.ts'
+import { openRecords } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { VirtualTiming } from '../helpers/virtual-timing.ts'
 

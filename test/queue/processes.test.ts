@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import type { NewMessage } from '../../src/queue/queue.ts'
-import { openRecords } from '../../src/records/open.ts'
 import { startChild } from '../helpers/child.ts'
+import { lockRecords } from '../helpers/lock-records.ts'
+import { openRecords } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
 
@@ -24,6 +24,7 @@ async function open() {
           .filter((line) => line !== '')
       : []
   return {
+    directory,
     records,
     queue,
     log,
@@ -187,19 +188,16 @@ describe('the end of a worker', () => {
 })
 
 it('locked records block no event loop, and what was done in the meantime is completed afterwards', async () => {
-  const { queue, records, lines, worker } = await open()
+  const { queue, directory, lines, worker } = await open()
   await queue.dispatch(messages(1, { type: 'stuck' }))
   const child = await worker('one')
   await until(() => lines('start one stuck').length === 1)
-  // Holds the lock as another process would.
-  const locked = records.db.transaction().execute(async (transaction) => {
-    await sql`SELECT 1`.execute(transaction)
-    child.kill('SIGTERM')
-    // The handler returns while the lock is held: the child's event loop is running.
-    await until(() => lines('end one stuck').length === 1)
-    await until(() => lines('event one unavailable').length > 0)
-  })
-  await locked
+  const unlock = await lockRecords(directory)
+  child.kill('SIGTERM')
+  // The handler returns while the lock is held: the child's event loop is running.
+  await until(() => lines('end one stuck').length === 1)
+  await until(() => lines('event one unavailable').length > 0)
+  await unlock()
   expect(await child.ended).toBe(0)
   expect(lines('event one').at(-1)).toBe('event one handled ')
   expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })

@@ -3,7 +3,7 @@ import { realTiming } from '../../src/lib/timing.ts'
 import { consume } from '../../src/queue/consume.ts'
 import type { Handler } from '../../src/queue/queue.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
-import { openRecords } from '../../src/records/open.ts'
+import { openRecords } from '../helpers/records.ts'
 
 /**
  * A consumer in a child process. Every call of a handler logs a line: `start` or `end`, worker, type, payload. Types: `quick` returns at

@@ -1,12 +1,12 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { eraseCustomer } from '../../src/stages/erase-customer.ts'
 import { migrations } from '../../src/records/migrations/list.ts'
-import { openRecords } from '../../src/records/open.ts'
 import type { StageRow } from '../../src/records/stage-rows.ts'
 import { saveChannels } from '../../src/stages/sales-channels.ts'
 import { defaultLook, defaultTrigger } from '../../src/stages/look.ts'
 import { toColumns } from '../../src/stages/stage.ts'
 import { readStage } from '../../src/stages/stages.ts'
+import { openRecords } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { settings, startStorefront } from './storefront.ts'
 

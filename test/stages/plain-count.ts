@@ -4,7 +4,8 @@ import { readStatistics } from '../../src/stages/statistics.ts'
 import { openTracker, type Tracker } from '../../src/stages/tracker.ts'
 import type { TrackedEvent } from '../../src/stages/batch.ts'
 import { eventTypes } from '../../src/stages/stage.ts'
-import { openRecords, type Records } from '../../src/records/open.ts'
+import type { Records } from '../../src/records/open.ts'
+import { openRecords, testDatabase } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
 export const day = 24 * 3_600_000
@@ -22,7 +23,7 @@ export async function openStages(now: () => number = () => noon): Promise<{
 }> {
   const directory = await tempDir()
   const records = await openRecords({ directory, now })
-  const tracker = openTracker({ directory, channels })
+  const tracker = openTracker({ directory, postgres: testDatabase(), channels })
   onTestFinished(async () => {
     await tracker.close()
     await records.close()

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openRecords, type Records } from '../../src/records/open.ts'
+import type { Records } from '../../src/records/open.ts'
+import { openRecords } from '../helpers/records.ts'
 import { latencyColumns } from '../../src/records/traffic-rows.ts'
 import { readTraffic, type TrafficQuestion } from '../../src/traffic/read-traffic.ts'
 import { TrafficRecorder } from '../../src/traffic/recorder.ts'

@@ -62,8 +62,9 @@ function judge(
   return value < floor.warned ? warned(name, message, remedy) : passed(name, message)
 }
 
-/** Whether the records exist; a check must not create them. */
+/** Whether the records exist; a check must not create a file for them. */
 export async function recordsExist(app: App): Promise<boolean> {
+  if (app.config.records.url !== null) return true
   return mayExist(app.loaded.places.dataDir)
 }
 
@@ -74,7 +75,8 @@ export const checkRecords: Check = async (app) => {
   return attempt('records', async () => {
     const records = await app.records()
     const [fault] = await records.check()
-    if (fault === undefined) return [passed('records', 'intact')]
+    if (fault === undefined)
+      return [passed('records', app.config.records.url === null ? 'intact' : 'PostgreSQL answers and accepts writes')]
     return [
       failed('records', `The database is corrupt: ${fault}`, 'Stop pagecache and restore var/data from a backup.'),
     ]

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Migration } from '../migrate.ts'
+import { listLastNumbers } from './per-database.ts'
 
 /**
  * Invalidations, their purges, the deliveries to each reverse proxy, and the purged URLs. Designed for ten million purges: rows refer to
@@ -151,5 +152,6 @@ export const purges: Migration = {
       .addPrimaryKeyConstraint('purge_key_hours_key', ['kind', 'hour'])
       .modifyEnd(sql`without rowid`)
       .execute()
+    await listLastNumbers(db)
   },
 }

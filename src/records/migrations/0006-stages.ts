@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Migration } from '../migrate.ts'
+import { refuseUpdates } from './per-database.ts'
 
 /** Popup stages, their visitor events, the sums of events by hour, and the counters of sessions. */
 export const stages: Migration = {
@@ -55,13 +56,7 @@ export const stages: Migration = {
       .column('customer_id')
       .where(sql.ref('customer_id'), 'is not', null)
       .execute()
-    await sql`
-      create trigger vendor_stage_event_append_only before update on vendor_stage_event
-      when not (new.customer_id is null and old.customer_id is not null
-        and new.id is old.id and new.popup_id is old.popup_id and new.event_type is old.event_type
-        and new.sales_channel_id is old.sales_channel_id and new.page_type is old.page_type
-        and new.request_url is old.request_url and new.created_at is old.created_at)
-      begin select raise(abort, 'an event is never changed; only its customer may be forgotten'); end`.execute(db)
+    await refuseUpdates(db)
 
     await db.schema
       .createTable('vendor_stage_rollup')

@@ -12,7 +12,7 @@ export const channelIds: Migration = {
       const hex = sql`lower(replace(${sql.ref(id)}, '-', ''))`
       return sql`substr(${hex}, 1, 8) || '-' || substr(${hex}, 9, 4) || '-' || substr(${hex}, 13, 4) || '-' || substr(${hex}, 17, 4) || '-' || substr(${hex}, 21)`
     }
-    await sql`insert or ignore into sales_channel (id, name, url) select ${canonical('id')}, name, url from sales_channel where length(replace(id, '-', '')) = 32`.execute(
+    await sql`insert into sales_channel (id, name, url) select ${canonical('id')}, name, url from sales_channel where length(replace(id, '-', '')) = 32 on conflict do nothing`.execute(
       db,
     )
     await sql`update vendor_stage set sales_channel_id = ${canonical('sales_channel_id')} where length(replace(sales_channel_id, '-', '')) = 32`.execute(

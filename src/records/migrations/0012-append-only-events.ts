@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
 import type { Migration } from '../migrate.ts'
+import { refuseReplacements } from './per-database.ts'
 
 /**
  * Refuses an INSERT of an existing event. The UPDATE trigger does not fire for INSERT OR REPLACE, and a DELETE trigger fires for it only on
@@ -8,9 +8,6 @@ import type { Migration } from '../migrate.ts'
 export const appendOnlyEvents: Migration = {
   name: '0012-append-only-events',
   async up(db) {
-    await sql`
-      create trigger vendor_stage_event_insert_only before insert on vendor_stage_event
-      when exists (select 1 from vendor_stage_event where id = new.id)
-      begin select raise(abort, 'an event is never changed; only its customer may be forgotten'); end`.execute(db)
+    await refuseReplacements(db)
   },
 }

@@ -15,13 +15,13 @@ export async function reviveRuns(records: Records, originOf: OriginOfChannel): P
   let revived = 0
   for (const { id } of running) {
     if (await hasMessageWithPrefix(records.db, batchKeys(id))) continue
-    await records.db.transaction().execute(async (transaction) => {
+    revived += await records.db.transaction().execute(async (transaction) => {
       const run = await transaction.selectFrom('warmup_runs').select('status').where('id', '=', id).executeTakeFirst()
-      if (run?.status !== 'running' || (await hasMessageWithPrefix(transaction, batchKeys(id)))) return
+      if (run?.status !== 'running' || (await hasMessageWithPrefix(transaction, batchKeys(id)))) return 0
       const now = records.now()
       await dispatchOpenBatches(transaction, id, originOf, now)
       await completeRun(transaction, id, now)
-      revived++
+      return 1
     })
   }
   return revived

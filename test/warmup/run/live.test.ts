@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openRecords } from '../../../src/records/open.ts'
+import { openRecords } from '../../helpers/records.ts'
 import { byDoubling, latencyBucket, emptyHistogram, percentile } from '../../../src/warmup/run/latency.ts'
 import { mergeLive, emptyResults, readLive, writeLive, type WorkerLive } from '../../../src/warmup/run/live.ts'
 import { classOf } from '../../../src/warmup/run/result-class.ts'

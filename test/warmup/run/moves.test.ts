@@ -100,11 +100,11 @@ describe('cancel', () => {
     })
     expect(await cancelRun(bench.records, undefined)).toMatchObject({ id, status: 'cancelled' })
     for (const move of [
-      pauseRun(bench.records, id),
-      resumeRun(bench.records, id, originOf),
-      cancelRun(bench.records, id),
+      () => pauseRun(bench.records, id),
+      () => resumeRun(bench.records, id, originOf),
+      () => cancelRun(bench.records, id),
     ])
-      await expect(move).rejects.toMatchObject({ code: 'WRONG_STATE' })
+      await expect(move()).rejects.toMatchObject({ code: 'WRONG_STATE' })
     await expect(cancelRun(bench.records, 'unknown')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   })
 })

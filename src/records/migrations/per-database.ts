@@ -1,0 +1,60 @@
+import { PostgresAdapter, sql, type Kysely } from 'kysely'
+
+/** The parts of the schema that each database has in its own language: triggers, and the numbers of rows. */
+
+const message = 'an event is never changed; only its customer may be forgotten'
+
+const columns = ['id', 'popup_id', 'event_type', 'sales_channel_id', 'page_type', 'request_url', 'created_at']
+
+function isPostgres<T>(db: Kysely<T>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
+}
+
+/** Refuses every UPDATE except one that sets `customer_id` to null. */
+export async function refuseUpdates<T>(db: Kysely<T>): Promise<void> {
+  if (isPostgres(db)) {
+    await createFunction(db)
+    const unchanged = columns.map((column) => `new.${column} is not distinct from old.${column}`).join(' and ')
+    await sql
+      .raw(
+        `create trigger vendor_stage_event_append_only before update on vendor_stage_event for each row
+        when (not (new.customer_id is null and old.customer_id is not null and ${unchanged}))
+        execute function vendor_stage_event_refuse()`,
+      )
+      .execute(db)
+    return
+  }
+  await sql`
+      create trigger vendor_stage_event_append_only before update on vendor_stage_event
+      when not (new.customer_id is null and old.customer_id is not null
+        and new.id is old.id and new.popup_id is old.popup_id and new.event_type is old.event_type
+        and new.sales_channel_id is old.sales_channel_id and new.page_type is old.page_type
+        and new.request_url is old.request_url and new.created_at is old.created_at)
+      begin select raise(abort, 'an event is never changed; only its customer may be forgotten'); end`.execute(db)
+}
+
+/** Refuses an INSERT of an existing event. PostgreSQL has no statement that would replace one without an UPDATE. */
+export async function refuseReplacements<T>(db: Kysely<T>): Promise<void> {
+  if (isPostgres(db)) return
+  await sql`
+      create trigger vendor_stage_event_insert_only before insert on vendor_stage_event
+      when exists (select 1 from vendor_stage_event where id = new.id)
+      begin select raise(abort, 'an event is never changed; only its customer may be forgotten'); end`.execute(db)
+}
+
+/** SQLite lists the last number of each numbered table; PostgreSQL also counts numbers of transactions that were rolled back. */
+export async function listLastNumbers<T>(db: Kysely<T>): Promise<void> {
+  if (!isPostgres(db)) return
+  await sql`
+      create view sqlite_sequence as select regexp_replace(sequencename, '_id_seq$', '') as name, coalesce(last_value, 0) as seq
+      from pg_sequences where schemaname = current_schema()`.execute(db)
+}
+
+async function createFunction<T>(db: Kysely<T>): Promise<void> {
+  await sql
+    .raw(
+      `create function vendor_stage_event_refuse() returns trigger language plpgsql as $$
+      begin raise exception '${message}'; end $$`,
+    )
+    .execute(db)
+}

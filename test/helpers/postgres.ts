@@ -1,0 +1,101 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { until } from './until.ts'
+
+/** A PostgreSQL server of the tests' own, on a Unix socket. */
+export interface PostgresServer {
+  /** The URL of a database on it. */
+  url(database: string): string
+  /** Path of its socket. */
+  socket: string
+  stop(): Promise<void>
+  /** Ends the server as a power cut would, and starts it again. */
+  crash(): Promise<void>
+}
+
+/** Directories with the server's programs: Debian does not put them into the PATH. */
+function findPrograms(): string | null {
+  const directories = [...globSync('/usr/lib/postgresql/*/bin'), ...(process.env['PATH'] ?? '').split(':')]
+  return directories.find((each) => existsSync(join(each, 'initdb')) && existsSync(join(each, 'postgres'))) ?? null
+}
+
+/** Fast, and safe only for data that is not needed after the test. */
+const settings = {
+  listen_addresses: '',
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '400',
+  shared_buffers: '64MB',
+  max_wal_size: '1GB',
+  autovacuum: 'off',
+  log_min_messages: 'fatal',
+}
+
+/** Starts a server with the database `postgres`; null where PostgreSQL is not installed. */
+export async function startPostgres(changed: Record<string, string> = {}): Promise<PostgresServer | null> {
+  const programs = findPrograms()
+  if (programs === null) return null
+  const directory = mkdtempSync(join(tmpdir(), 'pagecache-postgres-'))
+  const data = join(directory, 'data')
+  mkdirSync(data, { mode: 0o700 })
+  // The server refuses to run as root.
+  const user = process.getuid?.() === 0 ? otherUser() : null
+  if (user !== null) for (const path of [directory, data]) chownSync(path, user.uid, user.gid)
+  const init = ['-D', data, '-U', 'pagecache', '--auth=trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
+  execFileSync(join(programs, 'initdb'), init, { ...user, stdio: 'pipe', cwd: directory })
+  const options = Object.entries({ ...settings, ...changed }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const run = () =>
+    spawn(join(programs, 'postgres'), ['-D', data, '-k', directory, ...options], {
+      ...user,
+      cwd: directory,
+      stdio: 'ignore',
+    })
+  const url = (database: string) => `postgres://pagecache@localhost/${database}?host=${encodeURIComponent(directory)}`
+  let server = run()
+  const answers = () => until(() => execute(url('postgres'), 'select 1').then(() => true))
+  await answers()
+  const end = async (signal: NodeJS.Signals) => {
+    const ended = once(server, 'exit')
+    server.kill(signal)
+    await ended
+  }
+  return {
+    url,
+    socket: join(directory, '.s.PGSQL.5432'),
+    async stop() {
+      await end('SIGQUIT')
+      rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
+    },
+    async crash() {
+      await end('SIGQUIT')
+      server = run()
+      await answers()
+    },
+  }
+}
+
+/** A user without rights of its own. */
+function otherUser(): { uid: number; gid: number } | null {
+  for (const name of ['postgres', 'daemon']) {
+    const [uid, gid] = ['-u', '-g'].map((flag) => Number(spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout))
+    if (uid && gid) return { uid, gid }
+  }
+  return null
+}
+
+/** Runs one statement on a connection of its own. */
+export async function execute(url: string, statement: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

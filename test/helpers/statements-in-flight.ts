@@ -1,0 +1,28 @@
+import pg from 'pg'
+
+let count = 0
+
+/** How many statements wait for PostgreSQL's answer: a virtual clock must not go on meanwhile. */
+export function statementsInFlight(): number {
+  return count
+}
+
+/** Counts the statements and connections of this process from now on. */
+export function countStatements(): void {
+  for (const [owner, method] of [
+    [pg.Client.prototype, 'query'],
+    [pg.Client.prototype, 'connect'],
+  ] as const) {
+    const original = owner[method] as (...args: unknown[]) => unknown
+    Object.assign(owner, {
+      [method](this: unknown, ...args: unknown[]) {
+        const result = original.apply(this, args)
+        if (result instanceof Promise) {
+          count += 1
+          void result.catch(() => {}).finally(() => (count -= 1))
+        }
+        return result
+      },
+    })
+  }
+}
