@@ -75,7 +75,7 @@ export class Assembler {
 
   /**
    * Makes the page of a template. Null when the body of the template no longer exists.
-   * @param obtained null: nobody gets the page, and it is not kept
+   * @param obtained null: the page is only warmed, neither sent nor kept
    * @throws OriginError when a fragment fails that the page needs
    */
   async assemble(lookup: Lookup, template: HeldPage, obtained: Obtained | null): Promise<Assembled | null> {

@@ -13,7 +13,7 @@ beforeEach(async () => {
   onTestFinished(() => shop.close())
 })
 
-/** A page with so many fragments, each with as many of its own, three deep. */
+/** A page of `width` fragments, each of `width` others, three deep. */
 function widePage(width: number): void {
   const includes = (name: string) =>
     Array.from({ length: width }, (_, number) => include(`/_esi/${name}-${number}`)).join('')
