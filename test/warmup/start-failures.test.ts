@@ -61,7 +61,9 @@ describe('failed pages', () => {
       total: 3,
       limit: 50,
       offset: 0,
-      reasons: expect.arrayContaining([{ error: 'Cache-Control: private', count: 1 }]),
+      reasons: expect.arrayContaining([
+        { error: 'Cache-Control: private', count: 1, remedy: expect.stringContaining('have the shop send') },
+      ]),
     })
     expect(value.items).toContainEqual({
       url: 'http://shop.example/private',
