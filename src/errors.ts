@@ -16,7 +16,6 @@ const kinds = {
   STORE_LOST: { status: 503, exit: 5 },
   STORE_UNREACHABLE: { status: 503, exit: 5 },
   STORE_UNREADABLE: { status: 503, exit: 5 },
-  ORIGIN_UNREACHABLE: { status: 502, exit: 1 },
   LISTEN_FAILED: { status: 500, exit: 1 },
   CHECK_FAILED: { status: 500, exit: 1 },
   LEASE_LOST: { status: 409, exit: 1 },
@@ -35,6 +34,8 @@ const kinds = {
 } as const
 
 export type ErrorCode = keyof typeof kinds
+
+export const errorCodes = Object.keys(kinds) as ErrorCode[]
 
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(kinds, text)

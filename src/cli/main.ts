@@ -73,7 +73,14 @@ function printJson({ message, code, hint }: Failure): void {
   process.stdout.write(`${JSON.stringify({ success: false, message, code, hint }, null, 2)}\n`)
 }
 
-function printText({ message, hint, stack, exit }: Failure, color: boolean): void {
+/** Where the manual explains a failure that the message alone does not resolve. */
+function guideTo({ code, exit, stack }: Failure): string | null {
+  return stack === null && [1, 4, 5].includes(exit) ? `See docs/troubleshooting.md#${code.toLowerCase()}` : null
+}
+
+function printText(failure: Failure, color: boolean): void {
+  const { message, stack, exit } = failure
+  const hint = failure.hint ?? guideTo(failure)
   const label = exit === 0 ? '' : color ? `${styleText('red', 'Error:', { stream: process.stderr })} ` : 'Error: '
   const lines = message.split('\n').map(printable)
   process.stderr.write(`${label}${lines.join('\n')}\n`)

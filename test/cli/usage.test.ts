@@ -182,7 +182,8 @@ describe('flags of every command', () => {
   it('--timeout ends a command that takes longer, with 1', async () => {
     const cwd = await tempDir()
     const { code, stderr } = await run(['monitor', '--no-tui', '--timeout', '300ms'], { cwd })
-    expect([code, stderr]).toEqual([1, expect.stringContaining('No result within 0.3 s (--timeout).')])
+    const advice = 'No result within 0.3 s (--timeout).\nSee docs/troubleshooting.md#timed_out\n'
+    expect([code, stderr]).toEqual([1, expect.stringContaining(advice)])
     expect(await run(['cache:stats', '--timeout', '5 parsecs'], { cwd })).toMatchObject({ code: 2 })
     expect(await run(['cache:stats', '--timeout', '10m'], { cwd })).toMatchObject({ code: 0 })
   })
