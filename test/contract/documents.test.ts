@@ -107,6 +107,15 @@ describe('references', () => {
   })
 })
 
+it('takes the figures at the top of the README from docs/performance.md', () => {
+  const figures = [...read('README.md').matchAll(/^\| \*\*([\d.]+) [^|]+\|/gm)].map((match) => match[1]!)
+  expect(figures.length).toBe(3)
+  const cells = read('docs/performance.md')
+    .split(/[|;\n]/)
+    .map((cell) => cell.trim())
+  expect(figures.filter((figure) => !cells.includes(figure))).toEqual([])
+})
+
 describe('plain English', () => {
   const banned =
     /\b(?:whoever|whomever|[nN]obody(?:'s)?|so many|of ours|to be had|has to be told|it is told that|beside other work)\b|\bwhom\b/
