@@ -1,15 +1,23 @@
-/** Test files about what is in the records: they run on SQLite and, as the project `postgres`, on PostgreSQL. */
+/** Quick test files about what is in the records: `npm test` runs them on SQLite and, as the project `postgres`, on PostgreSQL. */
 export const onBothDatabases: string[] = [
   'test/auth/{clients,tokens}.test.ts',
-  'test/purge/{crash,groups,invalidate,purger}.test.ts',
-  'test/purge/{deliver,log}/*.test.ts',
-  'test/queue/*.test.ts',
+  'test/purge/invalidate.test.ts',
+  'test/purge/deliver/{deliver-plan,failed}.test.ts',
+  'test/queue/{completions,consume,consume-work,dispatch,silence}.test.ts',
   'test/schedule/*.test.ts',
   'test/stages/{deletions,statistics}.test.ts',
   'test/traffic/*.test.ts',
-  'test/warmup/after-purge.test.ts',
   'test/warmup/run/{counts,live,moves,progress,runs,summary,wait,warm}.test.ts',
   'test/workers/run-tasks.test.ts',
+]
+
+/** Those that take longer, because they start processes or write much: `npm run test:postgres` runs them on PostgreSQL too. */
+export const slowOnBothDatabases: string[] = [
+  'test/purge/{crash,groups,purger}.test.ts',
+  'test/purge/deliver/deliver.test.ts',
+  'test/purge/log/*.test.ts',
+  'test/queue/{kills,processes}.test.ts',
+  'test/warmup/after-purge.test.ts',
 ]
 
 /** Test files about PostgreSQL alone. */

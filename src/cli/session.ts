@@ -20,9 +20,10 @@ export interface Session {
 /** Calls `act` before each operation that changes something. */
 export function beforeChange(performer: Performer, act: () => void): Performer {
   return {
-    perform: (operation, input) => {
+    ...performer,
+    perform: (operation, input, follower) => {
       if (isChange(operation)) act()
-      return performer.perform(operation, input)
+      return performer.perform(operation, input, follower)
     },
   }
 }
