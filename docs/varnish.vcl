@@ -2,7 +2,7 @@ vcl 4.1;
 
 # VCL for Varnish Cache and Vinyl Cache before or behind pagecache: docs/varnish.md. Needs varnish-modules (xkey, var).
 # For Varnish Cache 7 and later and Vinyl Cache 9. For Varnish Cache 6.0, replace ban_pages as docs/varnish.md says.
-# Adapt the backend and the two ACLs. pagecache's tests run this file with only the backend's address changed.
+# Adapt the backend and the three ACLs. pagecache's tests run this file with only the backend's address changed.
 
 import std;
 import var;
@@ -25,6 +25,13 @@ acl purgers {
 
 # Addresses that see the tags of a page: a pagecache before this Varnish, which needs them to purge its own pages.
 acl tag_readers {
+  "127.0.0.1";
+  "::1";
+}
+
+# Addresses whose X-Forwarded-* fields are true: TLS terminators before this Varnish, which must replace what visitors send,
+# and a pagecache before it.
+acl forwarders {
   "127.0.0.1";
   "::1";
 }
@@ -52,6 +59,16 @@ sub vcl_recv {
     return (purge);
   }
 
+  # The backend trusts this Varnish. A visitor who names another site here would fill this page with a page of that site.
+  if (client.ip !~ forwarders) {
+    unset req.http.Forwarded;
+    unset req.http.X-Forwarded-Host;
+    unset req.http.X-Forwarded-Port;
+    unset req.http.X-Forwarded-Prefix;
+    unset req.http.X-Forwarded-Proto;
+    set req.http.X-Forwarded-For = client.ip;
+  }
+
   if (req.method != "GET" && req.method != "HEAD") {
     return (pass);
   }
@@ -60,7 +77,8 @@ sub vcl_recv {
   }
   call canonical_url;
   set req.http.x-variant = regsub(req.http.Cookie, "(?:^|.*; ?)sw-cache-hash=([^;]*).*|.*", "\1")
-    + "|" + regsub(req.http.Cookie, "(?:^|.*; ?)sw-currency=([^;]*).*|.*", "\1");
+    + "|" + regsub(req.http.Cookie, "(?:^|.*; ?)sw-currency=([^;]*).*|.*", "\1")
+    + "|" + req.http.X-Forwarded-Proto;
   return (hash);
 }
 

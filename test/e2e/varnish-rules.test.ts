@@ -14,6 +14,9 @@ const fields: Record<string, Record<string, string>> = {
   '/strict-proxy': { 'cache-control': 'public, max-age=1, proxy-revalidate' },
 }
 
+/** By default, a TLS terminator on the machine may name the visitor's site. */
+const withoutForwarders = (vcl: string) => vcl.replace(/^acl forwarders \{[^}]*\}/m, 'acl forwarders { "192.0.2.1"; }')
+
 const document = (name: string) => readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url)), 'utf8')
 const banPages = /^sub ban_pages \{[^]*?^\}\n/m
 /** The subroutine that docs/varnish.md has for Varnish 6.0. */
@@ -92,5 +95,44 @@ describe.skipIf(!installed('varnishd'))('docs/varnish.vcl', () => {
     // Between two requests the page becomes older than its lifetime of one second.
     await until(async () => expect(await next()).not.toBe(first))
     expect(Math.max(...ages)).toBeLessThan(2)
+  })
+})
+
+describe.skipIf(!installed('varnishd'))('the site that a request to docs/varnish.vcl names in X-Forwarded-*', () => {
+  const named = {
+    'x-forwarded-host': 'other.example',
+    'x-forwarded-port': '444',
+    'x-forwarded-prefix': '/other',
+    'x-forwarded-proto': 'https',
+    forwarded: 'host=other.example',
+  }
+  const open = async (edit?: (vcl: string) => string) => {
+    const origin = await startOrigin({
+      otherwise: ({ headers }) => ({
+        headers: { 'cache-control': 'public, s-maxage=600' },
+        body: JSON.stringify(Object.keys(named).filter((name) => headers[name] !== undefined)),
+      }),
+    })
+    onTestFinished(() => origin.stop())
+    const varnish = await startVarnishProxy(origin.host, edit)
+    onTestFinished(() => varnish.stop())
+    return async (fields = {}) =>
+      JSON.parse(
+        (await exchange(`${varnish.url}/a`, { headers: { host: 'shop.example', ...fields } })).body.toString(),
+      ) as string[]
+  }
+
+  it('is removed where a visitor sends it', async () => {
+    const ask = await open(withoutForwarders)
+    expect([await ask(named), await ask()]).toEqual([[], []])
+  })
+
+  it('is passed on from a TLS terminator, and a page over http is none for https', async () => {
+    const ask = await open()
+    expect([await ask({ 'x-forwarded-proto': 'http' }), await ask(named), await ask()]).toEqual([
+      ['x-forwarded-proto'],
+      Object.keys(named),
+      [],
+    ])
   })
 })
