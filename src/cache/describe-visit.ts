@@ -49,7 +49,8 @@ export function describeVisit(
   const rule = findRule({ headers: page.headers, tags: page.tags, target: path + query })
   return {
     ...known,
-    tags: page.tags,
+    // A stale page with fragments is not kept: the answer alone has the tags of all its parts.
+    tags: tags ?? page.tags,
     variants: variantsOf(page.key, page.vary),
     type: page.type,
     rule: rule === null ? 'default type' : describeRule(rule),

@@ -16,11 +16,14 @@ export function debuggingOf(app: App, cache: StorefrontCache, judge: Debugging['
 
 async function lastPurge(app: App, url: string): Promise<string | null> {
   try {
-    const { readUrlFlow } = await import('../purge/log/purge-log.ts')
+    const [{ readLastPurge }, { fragmentUrls }] = await Promise.all([
+      import('../purge/log/last-purge.ts'),
+      import('../cache/esi/fragment-urls.ts'),
+    ])
     await (await app.purges()).catchUp()
-    const { items } = await readUrlFlow((await app.records()).db, url, { limit: 1, offset: 0 })
-    const [last] = items
-    if (last === undefined) return null
+    const found = await readLastPurge((await app.records()).db, url, fragmentUrls(await app.pages(), url))
+    if (found === null) return null
+    const last = found.purge
     const value = last.tag ?? last.type ?? last.url ?? ''
     return `${last.createdAt} by ${last.kind}${value === '' ? '' : ` ${value}`} from ${last.source}, invalidation ${last.invalidationId}`
   } catch {

@@ -23,6 +23,7 @@ describe('X-Pagecache-Debug', () => {
         purgers: ['127.0.0.1', '127.0.0.6'],
         trustedProxies: ['127.0.0.5', '127.0.0.6'],
         cache: {
+          esi: 'auto',
           types: [{ type: 'products', path: '/p/*' }],
           variants: { cookies: ['currency'], freeCookies: ['currency'] },
         },
@@ -90,6 +91,23 @@ describe('X-Pagecache-Debug', () => {
     expect((await shop.daemon.run('purge:tag', 'product-1')).code).toBe(0)
     await until(async () => 'last-purge' in debugOf(await ask('/p/3')))
     expect(debugOf(await ask('/p/3'))['last-purge']).toMatch(/^\d{4}-.*Z by tag product-1 from cli, invalidation /)
+  })
+
+  it('tells the tags and the last purge of the fragments of a page, also while it is stale', async () => {
+    const lasting = { 'cache-control': 'public, s-maxage=600, stale-while-revalidate=600' }
+    shop.origin.on(
+      '/p/made',
+      page('<esi:include src="/_esi/menu"/>', { ...lasting, 'surrogate-control': 'content="ESI/1.0"', xkey: 'made' }),
+    )
+    shop.origin.on('/_esi/menu', page('menu', { ...lasting, xkey: 'menu' }))
+    await ask('/p/made')
+    shop.origin.on('/_esi/menu', { status: 503, body: 'away' })
+    expect((await shop.daemon.run('purge:tag', 'menu', '--soft')).code).toBe(0)
+    await until(async () => 'last-purge' in debugOf(await ask('/p/made')))
+    expect(debugOf(await ask('/p/made'))).toMatchObject({
+      tags: 'made menu',
+      'last-purge': expect.stringContaining('by tag menu') as string,
+    })
   })
 
   it('answers a client with a token of the scope read, as it answers a visitor, and keeps the token from the shop', async () => {
