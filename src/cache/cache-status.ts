@@ -13,10 +13,12 @@ export type CacheStatus =
       detail?: string
     }
 
-/** Adds what an assembled page lacks, and the lifetime that its fragments leave it. */
+/** Adds that a fragment of an assembled page is stale, what the page lacks, and the lifetime that its fragments leave it. */
 export function noted(status: CacheStatus, { page, assembly }: MemoryEntry, now: number): CacheStatus {
   if (assembly === undefined) return status
-  const details = [status.detail, assembly.note].filter((detail) => typeof detail === 'string')
+  const isStale = assembly.parts.some((part) => !part.noCache && part.staleAt <= now)
+  const stale = status.kind === 'hit' && status.detail === undefined && isStale ? 'stale fragment' : null
+  const details = [status.detail, stale, assembly.note].filter((detail) => typeof detail === 'string')
   return {
     ...status,
     ...(status.kind === 'hit' && { ttl: (page.staleAt - now) / 1000 }),

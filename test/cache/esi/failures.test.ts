@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { inFlight } from '../../../src/cache/in-flight.ts'
+import { resultOf } from '../../../src/traffic/result.ts'
 import { until } from '../../helpers/until.ts'
 import type { Reply } from '../scripted-origin.ts'
 import { include, lasting, markup, openEsiShop, template, type EsiShop } from './shop.ts'
@@ -95,6 +96,17 @@ describe('a fragment that', () => {
     shop.page('/_esi/menu', { status: 503 })
     expect((await shop.visit('/')).text).toBe('new.')
     expect(shop.asked('/')).toBe(1)
+  })
+
+  it('is stale makes the answer count as stale, and as a hit once it is renewed', async () => {
+    shop.page('/', template(include('/_esi/menu'), { 'Cache-Control': 'public, s-maxage=6000' }))
+    shop.page('/_esi/menu', lasting('menu', { 'Cache-Control': 'public, s-maxage=60, stale-while-revalidate=600' }))
+    await shop.visit('/')
+    shop.wait(70)
+    const status = (await shop.visit('/')).field('cache-status')
+    expect(status).toBe('pagecache; hit; ttl=-10; detail="stale fragment"')
+    expect(resultOf(status)).toBe('stale')
+    await until(async () => expect(resultOf((await shop.visit('/')).field('cache-status'))).toBe('hit'))
   })
 })
 
