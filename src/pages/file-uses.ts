@@ -7,16 +7,23 @@ export interface LivePage extends StoredBody {
   key: string
 }
 
+/** How many live pages need a file, how many of its bytes, and its size; all 0 when none does. An empty body needs its file too. */
+export interface FileUse {
+  pages: number
+  needed: number
+  size: number
+}
+
 /** Which pages need the files of bodies. */
 export class FileUses {
   readonly #hasQuery: Statement<[string], number>
-  readonly #sumQuery: Statement<[string], { needed: number; size: number }>
+  readonly #sumQuery: Statement<[string], FileUse>
   readonly #getPagesQuery: Statement<[string], LivePage>
 
   constructor(database: Database) {
     this.#hasQuery = database.prepare<[string], number>('SELECT 1 FROM page WHERE file = ? LIMIT 1').pluck()
     this.#sumQuery = database.prepare(
-      `SELECT coalesce(sum(p.size), 0) AS needed, coalesce(max(p.file_size), 0) AS size FROM page p
+      `SELECT count(*) AS pages, coalesce(sum(p.size), 0) AS needed, coalesce(max(p.file_size), 0) AS size FROM page p
        WHERE p.file = ? AND ${live}`,
     )
     this.#getPagesQuery = database.prepare(
@@ -30,8 +37,7 @@ export class FileUses {
     return this.#hasQuery.get(file) !== undefined
   }
 
-  /** How many bytes of a file live pages need, and its size; both 0 when none does. */
-  useOf(file: string): { needed: number; size: number } {
+  useOf(file: string): FileUse {
     return this.#sumQuery.get(file)!
   }
 

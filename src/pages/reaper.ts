@@ -48,8 +48,9 @@ export class Reaper {
   async consider(file: string): Promise<void> {
     const { shared, bodies } = this.#options
     // When the index is unavailable, every file counts as needed.
-    const { needed, size } = shared.read({ needed: 1, size: 1 }, (index) => index.files.useOf(file))
-    if (needed === 0) return bodies.remove(file)
+    const unknown = { pages: 1, needed: 1, size: 1 }
+    const { pages, needed, size } = shared.read(unknown, (index) => index.files.useOf(file))
+    if (pages === 0) return bodies.remove(file)
     if (this.#thin.size < mostThin && needed < leastUsed * size) this.#thin.add(file)
   }
 

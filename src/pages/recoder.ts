@@ -80,7 +80,7 @@ export class Recoder {
       )
     } finally {
       if (recoded === null) await bodies.discard(written)
-      else if (before !== null && shared.read(false, (index) => index.files.useOf(before.file).needed === 0))
+      else if (before !== null && shared.read(false, (index) => index.files.useOf(before.file).pages === 0))
         await bodies.remove(before.file)
     }
     return recoded

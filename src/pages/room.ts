@@ -150,7 +150,7 @@ export class Room {
     // Removing a file that live pages share with dead ones would cost more than asked for.
     const removed = shared
       .read<readonly DeadPage[]>([], (index) =>
-        index.choices.dead(pages + given.size).filter(({ file }) => index.files.useOf(file).needed === 0),
+        index.choices.dead(pages + given.size).filter(({ file }) => index.files.useOf(file).pages === 0),
       )
       .filter(({ id }) => !given.has(id))
       .slice(0, pages)

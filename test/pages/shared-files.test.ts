@@ -189,3 +189,21 @@ describe('the space of removed pages', () => {
     expect(pages.counters().products.count).toBe(0)
   })
 })
+
+describe('an empty body', () => {
+  it('keeps its file, alone and with pages that are removed', async () => {
+    const { pages } = await openPages()
+    const fence = pages.fence()
+    const redirect = await pages.put(draft('alone'), Buffer.alloc(0), fence)
+    const file = newBodyFile('a key')
+    const [other] = await pages.writeTogether([
+      { draft: draft('empty', { tags: ['kept'] }), body: Buffer.alloc(0), fence, file },
+      { draft: draft('full', { tags: ['gone'] }), body: bodyOf('full'), fence, file },
+    ])
+    expect(await pages.remove({ kind: 'tags', tags: ['gone'] })).toBe(1)
+    await pages.sweep()
+    expect(await pages.readBody(redirect!)).toEqual(Buffer.alloc(0))
+    expect(await pages.readBody(other!)).toEqual(Buffer.alloc(0))
+    expect(pages.damaged()).toBe(0)
+  })
+})
