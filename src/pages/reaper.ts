@@ -1,3 +1,4 @@
+import { PagecacheError } from '../errors.ts'
 import { newBodyFile, type BodyFiles, type WrittenFile } from './body-files.ts'
 import type { LivePage } from './file-uses.ts'
 import type { PageIndex } from './page-index.ts'
@@ -54,13 +55,19 @@ export class Reaper {
     if (this.#thin.size < mostThin && needed < leastUsed * size) this.#thin.add(file)
   }
 
-  /** Moves the bodies of a thin file. False when there is none. */
+  /** Moves the bodies of a thin file. False when there is none, or storage fails. */
   async rewriteNext(): Promise<boolean> {
     const [file] = this.#thin
     if (file === undefined || this.#options.room.isShort) return false
     this.#thin.delete(file)
-    await this.#rewrite(file)
-    return true
+    try {
+      await this.#rewrite(file)
+      return true
+    } catch (error) {
+      // Without space, file handles or a turn to write it stays as it is: a later clean-up finds it again.
+      if (!(error instanceof PagecacheError)) this.#options.shared.fail(error)
+      return false
+    }
   }
 
   /** Moves the bodies of live pages to a new file. A body that cannot be read is noticed at its next use. */
@@ -78,8 +85,10 @@ export class Reaper {
     const written = bodies.write(newBodyFile(kept[0]!.key), content)
     try {
       await shared.write((index) => index.write(() => this.#relocate(index, file, kept, written)))
-    } finally {
-      if (!written.isPlaced) await bodies.discard(written)
+    } catch (error) {
+      if (written.isPlaced) await this.consider(written.file)
+      else await bodies.discard(written)
+      throw error
     }
     for (const each of [file, written.file]) await this.consider(each)
   }

@@ -1,0 +1,77 @@
+import { readdir } from 'node:fs/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { BodyFiles, newBodyFile, type WrittenFile } from '../../src/pages/body-files.ts'
+import { openPages as openIndex } from '../../src/pages/clear.ts'
+import type { PageIndex } from '../../src/pages/page-index.ts'
+import { placesIn } from '../../src/pages/places.ts'
+import { Reaper } from '../../src/pages/reaper.ts'
+import { Room } from '../../src/pages/room.ts'
+import { SharedIndex } from '../../src/pages/shared-index.ts'
+import { aMoment, bodyOf, draft, openPages } from '../stores/pages.ts'
+
+const diskFull = Object.assign(new Error('no space'), { code: 'ENOSPC' })
+
+class FullDisk extends BodyFiles {
+  override write(): WrittenFile {
+    throw diskFull
+  }
+}
+
+/** A file of three bodies of which one page is left. */
+async function openThin() {
+  const { pages, directory } = await openPages()
+  const file = newBodyFile('a key')
+  const fence = pages.fence()
+  const [left] = await pages.writeTogether(
+    ['left', 'b', 'c'].map((name) => ({ draft: draft(name), body: bodyOf(name), fence, file })),
+  )
+  await pages.close()
+  const places = placesIn(directory)
+  const index = openIndex(places, console.warn)
+  const gone = index.files.pages(file).filter(({ id }) => id !== left!.id)
+  index.write(() => {
+    index.writes.kill(gone.map(({ id }) => id))
+    index.choices.drop(gone.map(({ id }) => id))
+  })
+  index.close()
+  const shared = new SharedIndex({ places, onWarning: () => {}, patience: 50 })
+  onTestFinished(() => shared.close())
+  return { places, shared, directory, file, left: left! }
+}
+
+function reaperOf({ shared, directory, places }: Awaited<ReturnType<typeof openThin>>, bodies: BodyFiles): Reaper {
+  const room = new Room({ shared, bodies: new BodyFiles(places), directory, now: () => aMoment, onWarning: () => {} })
+  return new Reaper({ shared, bodies, room })
+}
+
+it('a clean-up goes on where a thin file cannot be rewritten for lack of space', async () => {
+  const thin = await openThin()
+  const reaper = reaperOf(thin, new FullDisk(thin.places))
+  await reaper.consider(thin.file)
+  expect(await reaper.rewriteNext()).toBe(false)
+})
+
+it('a rewritten file whose rows could not be committed is removed', async () => {
+  const thin = await openThin()
+  const { shared } = thin
+  const reaper = reaperOf(thin, new BodyFiles(thin.places))
+  await reaper.consider(thin.file)
+  const write = shared.write.bind(shared)
+  shared.write = (work) =>
+    write((index: PageIndex) => {
+      const { write: begin } = index
+      index.write = (inside) =>
+        begin.call(index, () => {
+          inside()
+          throw diskFull
+        }) as never
+      try {
+        return work(index)
+      } finally {
+        index.write = begin
+      }
+    })
+  await reaper.rewriteNext()
+  const entries = await readdir(thin.places.bodies, { recursive: true, withFileTypes: true })
+  expect(entries.filter((entry) => entry.isFile())).toHaveLength(1)
+})
