@@ -203,8 +203,11 @@ export class PageWrites {
   /** Records that a body is in another file. Does nothing when the page was removed or its body replaced. */
   relocate(id: number, from: string, body: StoredBody): void {
     const row = this.#getInFileQuery.get(id, from)
+    if (row === undefined) return
+    // A damaged row must not get a valid seal.
+    toPage(row)
     const columns = columnsOf(body)
-    if (row !== undefined) this.#relocateQuery.run({ ...columns, id, seal: sealOf({ ...row, ...columns }) })
+    this.#relocateQuery.run({ ...columns, id, seal: sealOf({ ...row, ...columns }) })
   }
 
   #move(row: StoredRow, type: PageType): void {

@@ -75,3 +75,16 @@ it('a rewritten file whose rows could not be committed is removed', async () => 
   const entries = await readdir(thin.places.bodies, { recursive: true, withFileTypes: true })
   expect(entries.filter((entry) => entry.isFile())).toHaveLength(1)
 })
+
+it('a row that was altered keeps its wrong seal when its body moves', async () => {
+  const thin = await openThin()
+  const { shared, file, left } = thin
+  const { default: Database } = await import('better-sqlite3')
+  const database = new Database(thin.places.index)
+  database.prepare("UPDATE page SET url = url || 'x' WHERE id = ?").run(left.id)
+  database.close()
+  const reaper = reaperOf(thin, new BodyFiles(thin.places))
+  await reaper.consider(file)
+  await reaper.rewriteNext()
+  expect(shared.read([], (index) => index.reads.find(left.key, aMoment)).map(({ url }) => url)).toEqual([])
+})
