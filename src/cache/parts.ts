@@ -114,7 +114,9 @@ function isRest({ page, validator, missing }: Part, { status, headers }: OriginR
     !hasField(headers, 'content-encoding') &&
     !hasMarkup(headers) &&
     // Purges find the page by its tags, which are not among the stored fields.
-    (page.tags.length === 0 || tagsOf(headers).length > 0)
+    (page.tags.length === 0 || tagsOf(headers).length > 0) &&
+    // Nor are the client states in which it must not be served.
+    (page.states.length === 0 || hasField(headers, 'sw-invalidation-states'))
   )
 }
 

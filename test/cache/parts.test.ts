@@ -118,3 +118,14 @@ it('visitors who wait for a page share its completion', async () => {
   expect(new Set(answers.map(({ text }) => text))).toEqual(new Set([digits]))
   expect(ranges()).toEqual(['bytes=0-3', 'bytes=4-'])
 })
+
+it('a page keeps the client states in which it must not be served', async () => {
+  const fields = { ...page, 'sw-invalidation-states': 'logged-in' }
+  const { site, ranges } = await openPart(part(4, 9), { first: part(0, 3, fields) })
+  await site.visit('/f')
+  expect(ranges()).toEqual(['bytes=0-3', 'bytes=4-', 'whole'])
+  const named = await openPart(part(4, 9, fields), { first: part(0, 3, fields) })
+  expect((await named.site.visit('/f')).text).toBe(digits)
+  const other = await named.site.visit('/f', { fields: { Cookie: 'sw-states=logged-in' } })
+  expect(other.field('cache-status')).not.toContain('hit')
+})
