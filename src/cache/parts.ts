@@ -134,12 +134,13 @@ function strongValidator(headers: readonly HeaderPair[], now: number): Part['val
 
 async function* joined(kept: Buffer, rest: Readable, { start, end }: ByteRange): AsyncGenerator<Buffer> {
   if (start > 0) yield kept
-  let size = 0
+  let missing = end - start + 1
   for await (const chunk of rest as AsyncIterable<Buffer>) {
-    size += chunk.length
+    missing -= chunk.length
+    // No byte beyond the announced length may follow the response on the visitor's connection.
+    if (missing < 0) break
     yield chunk
   }
-  if (size !== end - start + 1)
-    throw new OriginError('the range has a different length than its Content-Range', 'broken')
+  if (missing !== 0) throw new OriginError('the range has a different length than its Content-Range', 'broken')
   if (start === 0) yield kept
 }

@@ -1,5 +1,9 @@
+import { Readable } from 'node:stream'
 import { expect, it, onTestFinished } from 'vitest'
 import type { CacheSettings } from '../../src/cache/build.ts'
+import type { OriginResponse } from '../../src/cache/origin.ts'
+import { Parts } from '../../src/cache/parts.ts'
+import type { HeaderPair } from '../../src/pages/page.ts'
 import { until } from '../helpers/until.ts'
 import type { Fields, OriginRequest, Reply } from './scripted-origin.ts'
 import { openSite, shopUrl } from './site.ts'
@@ -128,4 +132,28 @@ it('a page keeps the client states in which it must not be served', async () => 
   expect((await named.site.visit('/f')).text).toBe(digits)
   const other = await named.site.visit('/f', { fields: { Cookie: 'sw-states=logged-in' } })
   expect(other.field('cache-status')).not.toContain('hit')
+})
+
+it('no byte beyond its length is sent of a page whose rest is longer than it says', async () => {
+  const { site } = await openPart(part(4, 9))
+  const [stored] = site.store.findByUrl(`${shopUrl}/f`)
+  const headers: HeaderPair[] = [
+    ['ETag', '"a"'],
+    ['xkey', 'file'],
+    ['Content-Range', 'bytes 4-9/10'],
+  ]
+  const body = Readable.from([Buffer.from('456789'), Buffer.from('HTTP/1.1 200 OK')], { objectMode: false })
+  const response = { status: 206, headers, body } as unknown as OriginResponse
+  const missing = { start: 4, end: 9 }
+  const completed = await new Parts(site.store, site.now).complete(
+    { page: stored!, validator: ['etag', '"a"'], missing },
+    response,
+  )
+  let sent = ''
+  const read = async () => {
+    for await (const chunk of completed!.body as AsyncIterable<Buffer>) sent += chunk.toString()
+  }
+  await expect(read()).rejects.toThrow('different length')
+  expect(sent).toBe(digits)
+  expect(body.destroyed).toBe(true)
 })
