@@ -47,7 +47,11 @@ describe('through a trusted proxy', () => {
     ['PURGE /kept', 'X-Forwarded-For: nonsense', 403],
     ['PURGE /kept', 'X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-For: 192.0.2.7', 403],
     ['BAN /', 'X-Forwarded-For: 192.0.2.7', 403],
-    ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7, 127.0.0.1', 200],
+    // A proxy behind another one on this machine appends that one's address to the visitor's.
+    ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7, 127.0.0.1', 403],
+    ['BAN /', 'X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-For: 127.0.0.1:4711', 403],
+    ['PURGE /kept', 'X-Forwarded-For: 192.0.2.7, ::1, 127.0.0.1', 200],
+    ['PURGE /kept', 'X-Forwarded-For: 127.0.0.1, 127.0.0.1', 200],
     ['BAN /', 'X-Forwarded-For: [::1]:4711', 200],
     ['BAN /', 'X-Other: 1', 200],
     ['PURGE /kept', 'X-Real-IP: 192.0.2.7', 403],

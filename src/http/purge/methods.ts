@@ -68,10 +68,14 @@ export class PurgeMethods {
     return this.isPurger(address) && this.#mayForward(headers, address) && !hasField(headers, 'origin')
   }
 
-  /** Whether the address asks for itself, or a trusted proxy names a purger. A proxy on this machine forwards whatever any visitor sends. */
+  /** Whether the address asks for itself, or trusted proxies name a purger. A proxy on this machine forwards whatever any visitor sends. */
   #mayForward(headers: readonly HeaderPair[], address: string | undefined): boolean {
-    const forwarded = this.#options.isTrusted(address) ? fieldLines(headers, 'x-forwarded-for') : []
-    return forwarded.length === 0 ? !areForwarded(headers) : this.isPurger(lastAddress(forwarded))
+    const { isTrusted } = this.#options
+    const forwarded = isTrusted(address) ? fieldLines(headers, 'x-forwarded-for') : []
+    if (forwarded.length === 0) return !areForwarded(headers)
+    const addresses = forwarded.join(',').split(',').map(withoutPort)
+    // A trusted proxy behind another one names that one last, which may be on this machine: its own client decides.
+    return this.isPurger(addresses.findLast((each) => !isTrusted(each)) ?? addresses[0])
   }
 
   /** Answers a request that the guard has accepted. */
@@ -107,10 +111,10 @@ function withSoftened(answer: WholeAnswer, softened: PurgeResult['softened']): W
   return { ...answer, headers: [...answer.headers, ['X-Purge-Softened', tags.join(' ')]] }
 }
 
-/** The address that the nearest proxy has added to X-Forwarded-For, without a port. */
-function lastAddress(lines: readonly string[]): string {
-  const last = lines.join(',').split(',').at(-1)!.trim()
-  return /^\[([^\]]*)\](?::\d+)?$/.exec(last)?.[1] ?? /^([^:]*):\d+$/.exec(last)?.[1] ?? last
+/** An element of X-Forwarded-For as an address. */
+function withoutPort(element: string): string {
+  const text = element.trim()
+  return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([^:]*):\d+$/.exec(text)?.[1] ?? text
 }
 
 function describe(order: PurgeOrder, removed: number): string {
