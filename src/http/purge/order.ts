@@ -75,7 +75,7 @@ export function tagFields(tags: readonly string[]): HeaderPair[] {
 function banOrder({ target, headers }: PurgeRequest): PurgeOrder {
   if (target !== '/') return { kind: 'pattern', pattern: target }
   const tags = tagsOfExpression(fieldValue(headers, 'x-cache-tags'))
-  if (tags !== null) return { kind: 'tags', tags, soft: false }
+  if (tags !== null) return { kind: 'tags', tags, soft: false, hard: true }
   const pattern = fieldValue(headers, 'x-url')
   return pattern === null || pattern === '' || pattern === '.*' ? { kind: 'all' } : { kind: 'pattern', pattern }
 }

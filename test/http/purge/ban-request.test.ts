@@ -291,6 +291,7 @@ describe('the order of a purge request', () => {
       kind: 'tags',
       tags: ['product-1', 'a.b'],
       soft: false,
+      hard: true,
     })
     expect(ban('X-Url', '^/blog/')).toEqual({ kind: 'pattern', pattern: '^/blog/' })
     expect(ban('X-Cache-Tags', 'tag.*')).toEqual({ kind: 'all' })
