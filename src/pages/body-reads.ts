@@ -94,8 +94,9 @@ export class BodyReads {
     return null
   }
 
-  #isCurrent(page: Page, stored: StoredBody): boolean {
-    return this.#parts.shared.read(false, (index) => index.reads.body(page)?.file === stored.file)
+  /** Whether the page still has this body, perhaps in another file by now. */
+  #isCurrent(page: Page, { digest }: StoredBody): boolean {
+    return this.#parts.shared.read(false, (index) => index.reads.body(page)?.digest.equals(digest) === true)
   }
 
   async #buryAltered(page: Page, stored: StoredBody, error: unknown): Promise<void> {

@@ -2,7 +2,7 @@ import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { newBodyFile } from '../../src/pages/body-files.ts'
+import { BodyFiles, newBodyFile } from '../../src/pages/body-files.ts'
 import { openPages as openIndex } from '../../src/pages/clear.ts'
 import type { PageDraft } from '../../src/pages/page.ts'
 import type { NewPage, PageStore } from '../../src/pages/page-store.ts'
@@ -206,4 +206,25 @@ describe('an empty body', () => {
     expect(await pages.readBody(other!)).toEqual(Buffer.alloc(0))
     expect(pages.damaged()).toBe(0)
   })
+})
+
+it('a body is read although it moves to another file meanwhile', async () => {
+  const { pages, directory } = await openPages()
+  const stored = await storeTogether(pages)
+  const page = stored[7]!
+  const bodies = new BodyFiles(placesIn(directory))
+  const reading = pages.readBody(page)
+  const opening = pages.openBody(page)
+  const index = openIndex(placesIn(directory), console.warn)
+  const { file } = index.reads.body(page)!
+  const written = bodies.write(newBodyFile('a key'), [bodyOf('p7')])
+  index.write(() => {
+    index.writes.relocate(page.id, file, written.bodies[0]!)
+    bodies.place(written)
+  })
+  index.close()
+  expect(await reading).toEqual(bodyOf('p7'))
+  const opened = await opening
+  expect(await opened?.read(0, Buffer.alloc(64 * 1024))).toEqual(bodyOf('p7'))
+  await opened?.close()
 })
