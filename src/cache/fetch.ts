@@ -91,7 +91,8 @@ export class Fetcher {
       if (this.#turns.isBusy) await this.#turns.next()
       response = await this.#send(lookup, head ? 'HEAD' : 'GET', [...headers, ...extra], warming)
       const whole = () => this.#fetch(lookup, null, fence, warming, mayHaveMarkup)
-      const completed = part === null ? response : await this.#parts.complete(part, response)
+      const completed =
+        part === null ? response : await this.#parts.complete(part, response, new BudgetShare(this.#budget))
       if (completed === null) return await instead(response.body, whole)
       const received = { ...completed, requestedAt, receivedAt: now() }
       const context: OriginFetch = {

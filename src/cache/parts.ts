@@ -5,6 +5,7 @@ import { parseHttpDate } from '../lib/http-date.ts'
 import { decode } from '../pages/codec.ts'
 import type { HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
+import type { BudgetShare } from './body.ts'
 import { isStrong } from './conditional.ts'
 import { hasMarkup } from './esi/response.ts'
 import { rangeOf } from './fetched.ts'
@@ -66,25 +67,38 @@ export class Parts {
 
   /**
    * The response with the whole page, or the response itself where it is no range. Null where it is not the rest of the
-   * same representation; its body is then not used.
+   * same representation, or the part exceeds the budget; its body is then not used.
+   *
+   * @param share charged with the part until the body is closed
    */
-  async complete(part: Part, response: OriginResponse): Promise<OriginResponse | null> {
+  async complete(part: Part, response: OriginResponse, share: BudgetShare): Promise<OriginResponse | null> {
     if (response.status !== 206 && response.status !== 416) return response
     if (!isRest(part, response, this.#now())) return null
     const { page, missing } = part
-    const stored = await this.#store.readBody(page)
-    if (stored === null) return null
-    const kept = page.encoding === 'identity' ? stored : await decode(stored, page.encoding, page.originalSize)
+    const kept = share.take(page.originalSize) ? await this.#read(page) : null
+    if (kept === null) {
+      share.release()
+      return null
+    }
     const update = withoutFields(response.headers, describingPart)
     const updated = new Set([...describingPart, ...update.map(([name]) => name.toLowerCase())])
     const body = Readable.from(joined(kept, response.body, missing), { objectMode: false })
-    body.once('close', () => response.body.destroy())
+    body.once('close', () => {
+      share.release()
+      response.body.destroy()
+    })
     return {
       ...response,
       status: 200,
       headers: [...withoutFields(page.headers, updated), ...update, ['Content-Length', String(page.range!.total)]],
       body,
     }
+  }
+
+  /** The bytes of a part; null when they no longer exist. */
+  async #read(page: Page): Promise<Buffer | null> {
+    const stored = await this.#store.readBody(page)
+    return stored === null || page.encoding === 'identity' ? stored : decode(stored, page.encoding, page.originalSize)
   }
 }
 

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { expect, it, onTestFinished } from 'vitest'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import type { OriginResponse } from '../../src/cache/origin.ts'
+import { Budget, BudgetShare } from '../../src/cache/body.ts'
 import { Parts } from '../../src/cache/parts.ts'
 import type { HeaderPair } from '../../src/pages/page.ts'
 import { until } from '../helpers/until.ts'
@@ -148,6 +149,7 @@ it('no byte beyond its length is sent of a page whose rest is longer than it say
   const completed = await new Parts(site.store, site.now).complete(
     { page: stored!, validator: ['etag', '"a"'], missing },
     response,
+    new BudgetShare(new Budget(1_000)),
   )
   let sent = ''
   const read = async () => {
@@ -156,4 +158,23 @@ it('no byte beyond its length is sent of a page whose rest is longer than it say
   await expect(read()).rejects.toThrow('different length')
   expect(sent).toBe(digits)
   expect(body.destroyed).toBe(true)
+})
+
+it('parts that wait for their rest take no more memory than pages that are fetched', async () => {
+  const large = 'x'.repeat(2000)
+  const waiting = part(0, 99, page, large)
+  const site = await openSite({ maxPageSize: 2000 })
+  onTestFinished(() => site.close())
+  site.answers(({ fields }) =>
+    fields.has('if-range')
+      ? { ...waiting, fields: { ...waiting.fields, 'Transfer-Encoding': 'chunked' }, body: '1\r\nx\r\n' }
+      : fields.has('range')
+        ? part(100, 1999, page, large)
+        : { fields: page, body: 'the whole' },
+  )
+  const paths = Array.from({ length: 5 }, (_, number) => `/f${number}`)
+  for (const path of paths) await site.visit(path, { fields: { Range: 'bytes=-1900' } })
+  for (const path of paths.slice(0, 4)) site.visit(path).catch(() => {})
+  await until(() => expect(site.origin.requests).toHaveLength(9))
+  expect((await site.visit(paths[4]!)).text).toBe('the whole')
 })
