@@ -30,6 +30,9 @@ export interface Part {
 /** The most parts that are remembered. Others are not completed. */
 const mostRemembered = 10_000
 
+/** Fields that say together how a response may be stored. */
+const lifetimeFields = ['cache-control', 'cdn-cache-control', 'expires', 'pragma']
+
 const describingPart = new Set(['content-range', 'content-length'])
 
 /** Completes stored parts of pages, so that only the rest is requested from the shop (RFC 9111 §3.4). */
@@ -82,6 +85,8 @@ export class Parts {
     }
     const update = withoutFields(response.headers, describingPart)
     const updated = new Set([...describingPart, ...update.map(([name]) => name.toLowerCase())])
+    // One may override another: a targeted field of the part must not decide about a rest that is private.
+    if (lifetimeFields.some((name) => updated.has(name))) for (const name of lifetimeFields) updated.add(name)
     const body = Readable.from(joined(kept, response.body, missing), { objectMode: false })
     body.once('close', () => {
       share.release()

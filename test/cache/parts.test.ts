@@ -178,3 +178,10 @@ it('parts that wait for their rest take no more memory than pages that are fetch
   await until(() => expect(site.origin.requests).toHaveLength(9))
   expect((await site.visit(paths[4]!)).text).toBe('the whole')
 })
+
+it('a page whose rest the shop calls private is not shared', async () => {
+  const first = { ...page, 'CDN-Cache-Control': 'max-age=3600' }
+  const { site } = await openPart(part(4, 9, { ...page, 'Cache-Control': 'private' }), { first: part(0, 3, first) })
+  expect((await site.visit('/f')).text).toBe(digits)
+  expect((await site.visit('/f')).field('cache-status')).not.toContain('hit')
+})
