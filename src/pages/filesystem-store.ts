@@ -90,7 +90,8 @@ class FilesystemStore implements PageStore {
     this.#reads = new BodyReads({ shared, bodies, onWarning, onBuried: () => this.#housekeeper.wake() })
     const { maxVariants = defaultMaxVariants } = options
     this.#writes = new GroupWrites({ shared, bodies, room, maxSize, now, maxVariants, housekeeper: this.#housekeeper })
-    this.#recoder = new Recoder({ shared, reads: this.#reads, bodies, room, now })
+    const onLeft = (file: string) => this.#housekeeper.reconsider(file)
+    this.#recoder = new Recoder({ shared, reads: this.#reads, bodies, room, now, onLeft })
     if (options.writer === true) this.#queue = this.#startWriter()
     shared.onRemoved(() => this.#housekeeper.wake(afterOthers))
     this.#housekeeper.wake()

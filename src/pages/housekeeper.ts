@@ -82,6 +82,12 @@ export class Housekeeper {
     })
   }
 
+  /** Frees a file that a page has left, now or with the next clean-up. */
+  async reconsider(file: string): Promise<void> {
+    await this.#reaper.consider(file)
+    this.wake()
+  }
+
   evict(): void {
     this.#evicting = true
     this.wake()

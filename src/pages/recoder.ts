@@ -12,6 +12,8 @@ interface Parts {
   bodies: BodyFiles
   room: Room
   now: () => number
+  /** Frees a file, or what is left of it, that a page no longer needs. */
+  onLeft(file: string): Promise<void>
 }
 
 const mostPages = 10_000
@@ -80,8 +82,7 @@ export class Recoder {
       )
     } finally {
       if (recoded === null) await bodies.discard(written)
-      else if (before !== null && shared.read(false, (index) => index.files.useOf(before.file).pages === 0))
-        await bodies.remove(before.file)
+      else if (before !== null) await this.#parts.onLeft(before.file)
     }
     return recoded
   }

@@ -180,6 +180,24 @@ describe('the space of removed pages', () => {
     expect(await readable(after)).toEqual(names.filter((name) => !mostly(name)))
   })
 
+  it('is given back once pages that were compressed again have left their file', async () => {
+    const { pages, directory } = await openPages()
+    const content = gzipSync(Buffer.from('x'.repeat(30_000)), { level: 1 })
+    const file = newBodyFile('a key')
+    const fence = pages.fence()
+    const coded = { encoding: 'gzip', originalSize: 30_000 } as const
+    const stored = await pages.writeTogether(
+      names.map((name) => ({ draft: draft(name, coded), body: content, fence, file })),
+    )
+    for (const page of stored.slice(0, 15)) expect(await pages.recode(page!)).not.toBeNull()
+    await until(async () => {
+      const sizes = await Promise.all((await filesIn(directory)).map(async (path) => (await stat(path)).size))
+      const total = sizes.reduce((sum, size) => sum + size, 0)
+      expect(total * 0.75).toBeLessThanOrEqual(pages.counters().products.size)
+    })
+    for (const page of stored.slice(15)) expect(await pages.readBody(page!)).toEqual(content)
+  })
+
   it('without its files is noticed at the next use', async () => {
     const { pages, directory } = await openPages()
     await storeTogether(pages)
