@@ -1,3 +1,4 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { PageStore } from '../pages/page-store.ts'
 import type { EntityType } from './entities.ts'
 import type { Plan } from './intent.ts'
@@ -10,6 +11,9 @@ import { toGroups } from './remove-locally.ts'
  * tags are never purged softly by the budget.
  */
 const mayDisappear: ReadonlySet<EntityType> = new Set(['product', 'category', 'landing_page', 'sales_channel'])
+
+/** How long pages are counted before others get a turn, in milliseconds: a purge may name a hundred thousand tags. */
+const atOnce = 5
 
 /** Makes the purges of tags soft that are on too many pages. */
 export async function applyBudget(
@@ -34,7 +38,12 @@ export async function softenedOf(
   const eligible = softAbove === null || soft || hard ? [] : keys.filter(mayBeSoftened)
   if (softAbove === null || eligible.length === 0) return softened
   const all = await pages.count({ kind: 'all' })
+  let began = performance.now()
   for (const key of eligible) {
+    if (performance.now() - began > atOnce) {
+      await yieldToOthers()
+      began = performance.now()
+    }
     const count = await pages.count({ kind: 'tags', tags: [key.tag] })
     if (count > all * softAbove)
       softened.set(key, { tag: key.tag, pages: count, share: Math.round((1000 * count) / all) / 1000 })

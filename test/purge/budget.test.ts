@@ -182,3 +182,16 @@ async function urlsOf(batches: ReturnType<typeof readPurgedPages>): Promise<stri
   for await (const batch of batches) urls.push(...batch.map(({ url }) => url))
   return urls.toSorted()
 }
+
+it('others get a turn while the pages of many tags are counted', async () => {
+  let turns = 0
+  const timer = setInterval(() => (turns += 1), 1)
+  const busy = () => {
+    for (const end = performance.now() + 1; performance.now() < end;);
+    return Promise.resolve(1)
+  }
+  const tags = Array.from({ length: 100 }, (_, number) => `t${number}`)
+  await softenedOf({ count: busy }, 0.4, toKeys([{ scope: 'tags', tags }]), { soft: false })
+  clearInterval(timer)
+  expect(turns).toBeGreaterThan(5)
+})
