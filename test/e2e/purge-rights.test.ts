@@ -86,6 +86,8 @@ describe('through a proxy on the same machine that is not trusted', () => {
     ['PURGE /kept', 'X-Real-IP: 127.0.0.1'],
     ['BAN /', 'Via: 1.1 edge'],
     ['PURGEKEYS /kept', 'True-Client-IP: 192.0.2.7'],
+    ['PURGE /kept', 'X-Forwarded-Proto: https'],
+    ['BAN /', 'X-Forwarded-Port: 443'],
   ])('%s with %s is answered 403, and the page is kept', async (line, field) => {
     await shop.ask('/kept')
     shop.origin.forget()
