@@ -98,7 +98,8 @@ function connect({ pool, size, patience, server }: DriverOptions): Promise<PoolC
 }
 
 class PostgresConnection implements DatabaseConnection {
-  #client: PoolClient
+  /** Null where a broken connection was given back and there is no other one yet. */
+  #client: PoolClient | null
   readonly #options: DriverOptions
   /** The statements of the open transaction; null outside of one. */
   #statements: string[] | null = null
@@ -118,10 +119,11 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   async #reconnect(): Promise<void> {
-    const broken = this.#client
+    // Given back first: callers who kept theirs would wait for each other while the pool is exhausted.
+    this.#client?.release(true)
+    this.#client = null
     this.#client = await connect(this.#options)
     this.#isBroken = false
-    broken.release(true)
   }
 
   /** Runs one write in a transaction of its own: with a weaker isolation it could undo what transactions rely on. */
@@ -170,14 +172,14 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   release(): void {
-    this.#client.release(this.#isBroken)
+    this.#client?.release(this.#isBroken)
   }
 
   async #query(text: string, values?: readonly unknown[], isSettled = true): Promise<Answer> {
     try {
-      if (values === undefined) return await this.#client.query(text)
+      if (values === undefined) return await this.#client!.query(text)
       const name = this.#options.nameOf?.(text)
-      return await this.#client.query({ text, values: values.map(storable), ...(name !== undefined && { name }) })
+      return await this.#client!.query({ text, values: values.map(storable), ...(name !== undefined && { name }) })
     } catch (error) {
       this.#isBroken ||= isLostConnection(error)
       throw toPostgresError(error, this.#options.server, isSettled)

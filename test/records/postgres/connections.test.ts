@@ -1,4 +1,5 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { PostgresDriver } from '../../../src/records/postgres/driver.ts'
@@ -40,6 +41,24 @@ it('replaces connections that were cut while they were idle', async () => {
   await add(records, 'b')
   await relay.set('open')
   expect(await records.db.selectFrom('sales_channel').select('id').execute()).toHaveLength(2)
+})
+
+it('repeats a single statement whose connection is cut, also where the pool has no other one', async () => {
+  const relay = await startRelay(place().socket)
+  onTestFinished(() => relay.stop())
+  const records = await openOver(relay.port, 1)
+  await add(records, 'a')
+  const { url } = testDatabase()!
+  const reading = records.db
+    .selectFrom('sales_channel')
+    .select(['id', sql`pg_sleep(0.5)`.as('pause')])
+    .execute()
+  const isReading = "select 1 from pg_stat_activity where query like '%pg_sleep(0.5) as%' and pid <> pg_backend_pid()"
+  await until(async () => (await execute(url, isReading)).rows.length > 0)
+  await relay.set('open')
+  const started = performance.now()
+  expect(await reading).toMatchObject([{ id: 'a' }])
+  expect(performance.now() - started).toBeLessThan(15_000)
 })
 
 it('repeats a transaction whose connection is cut before its commit', async () => {
