@@ -10,9 +10,9 @@ export function isRepeatable(error: unknown): boolean {
 
 /** `40001`: the transaction is not serializable with another one; `40P01`: deadlock. */
 const conflict = /^40(?:001|P01)$/
-/** The network, a server that starts or stops, and a server without free connections. */
+/** The network, a server that starts or stops or has no free connections, and a transaction that was ended because its process was frozen. */
 const disconnected =
-  /^(?:E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|NOENT|AI_AGAIN)|ENOTFOUND|ENOENT|EAI_AGAIN|08...|57P0[1-5]|53300)$/
+  /^(?:E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|NOENT|AI_AGAIN)|ENOTFOUND|ENOENT|EAI_AGAIN|08...|25P0[34]|57P0[1-5]|53300)$/
 /** Errors of `pg` without a code, and a statement that was prepared before another process has migrated its table: a new connection helps. */
 const disconnectedText =
   /^(?:Connection terminated|timeout expired|Query read timeout|Client (?:was closed|has encountered)|cached plan must not change)/

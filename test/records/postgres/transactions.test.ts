@@ -55,6 +55,18 @@ it('transactions that lock each other out are repeated until both are done', asy
   expect(new Set(names.map(({ name }) => name)).size).toBe(1)
 })
 
+it.each(['25P03', '25P04'])('a transaction that the server has ended with %s is repeated', async (code) => {
+  const records = await open()
+  let calls = 0
+  await records.db.transaction().execute(async (transaction) => {
+    calls += 1
+    const end = sql.raw(`do $$ begin raise exception 'terminated: too long' using errcode = '${code}'; end $$`)
+    if (calls === 1) await end.execute(transaction)
+    await transaction.insertInto('sales_channel').values({ id: 'a', name: '', url: '' }).execute()
+  })
+  expect(calls).toBe(2)
+})
+
 it('single writes are isolated like transactions: of several that look for others first, only one writes', async () => {
   const records = await open()
   for (const id of ['a', 'b', 'c'])
