@@ -4,6 +4,17 @@ import type { RecordsDatabase } from './schema.ts'
 /** Rows of one statement, largest first: a list of any length takes few statements, and few statements are prepared. */
 const sizes = [128, 64, 32, 16, 8, 4, 2, 1] as const
 
+/** Makes a value once for each kind of database: another configuration may have its records in another one. */
+function perDialect<Value>(make: (db: RecordsDatabase) => Value): (db: RecordsDatabase) => Value {
+  const made = new Map<unknown, Value>()
+  return (db) => {
+    const dialect = db.getExecutor().adapter.constructor
+    let value = made.get(dialect)
+    if (value === undefined) made.set(dialect, (value = make(db)))
+    return value
+  }
+}
+
 /** A statement over any number of rows, for hot paths where building it costs as much as running it. */
 export interface PreparedRows<Row, Result> {
   /** Resolves to the returned rows. */
@@ -23,13 +34,14 @@ export function prepareRows<Row extends object, Result = never>(
   build: (rows: Row[], db: RecordsDatabase) => { compile(): CompiledQuery<Result> },
   most: (typeof sizes)[number] = sizes[0],
 ): PreparedRows<Row, Result> {
-  const compiled = new Map<number, CompiledQuery<Result>>()
+  const compiled = perDialect(() => new Map<number, CompiledQuery<Result>>())
   const sample = Object.fromEntries(columns.map((column) => [column, 0])) as Row
 
   function statementFor(db: RecordsDatabase, size: number): CompiledQuery<Result> {
-    let statement = compiled.get(size)
+    const statements = compiled(db)
+    let statement = statements.get(size)
     if (statement === undefined)
-      compiled.set(
+      statements.set(
         size,
         (statement = build(
           Array.from({ length: size }, () => sample),
@@ -79,13 +91,13 @@ export function prepare<Values extends object, Row = never>(
   build: (db: RecordsDatabase, values: Values) => { compile(): CompiledQuery<Row> },
 ): Prepared<Values, Row> {
   const placeholders = new Proxy({} as Values, { get: (_, name) => new Placeholder(String(name)) })
-  let compiled: CompiledQuery<Row> | null = null
+  const compiled = perDialect((db) => build(db, placeholders).compile())
   return (db, values) => {
-    compiled ??= build(db, placeholders).compile()
-    const parameters = compiled.parameters.map((each) =>
+    const statement = compiled(db)
+    const parameters = statement.parameters.map((each) =>
       each instanceof Placeholder ? values[each.name as keyof Values] : each,
     )
-    return db.executeQuery<Row>({ ...compiled, parameters })
+    return db.executeQuery<Row>({ ...statement, parameters })
   }
 }
 

@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, it, onTestFinished } from 'vitest'
 import { openRecords as openAny } from '../../../src/records/open.ts'
 import type { Records } from '../../../src/records/records.ts'
+import { prepare, prepareRows } from '../../../src/records/statements.ts'
 import { openRecords, testDatabase } from '../../helpers/records.ts'
 import { execute } from '../../helpers/postgres.ts'
+import { tempDir } from '../../helpers/temp-dir.ts'
 import { until } from '../../helpers/until.ts'
 
 async function open(): Promise<Records> {
@@ -65,6 +68,22 @@ it.each(['25P03', '25P04'])('a transaction that the server has ended with %s is 
     await transaction.insertInto('sales_channel').values({ id: 'a', name: '', url: '' }).execute()
   })
   expect(calls).toBe(2)
+})
+
+it('statements that are compiled once are compiled for each kind of database', async () => {
+  const sqlite = await openAny({ directory: await tempDir(), now: Date.now })
+  onTestFinished(() => sqlite.close())
+  const rows = prepareRows<{ id: string; name: string; url: string }>(['id', 'name', 'url'], (some, db) =>
+    db.insertInto('sales_channel').values(some),
+  )
+  const find = prepare<{ id: string }, { name: string }>((db, { id }) =>
+    db.selectFrom('sales_channel').select('name').where('id', '=', id),
+  )
+  for (const { db } of [sqlite, await open(), sqlite]) {
+    const id = randomUUID()
+    await rows.execute(db, [{ id, name: 'name', url: '' }])
+    expect((await find(db, { id })).rows).toEqual([{ name: 'name' }])
+  }
 })
 
 it('single writes are isolated like transactions: of several that look for others first, only one writes', async () => {
