@@ -174,6 +174,20 @@ describe('watching', () => {
     await until(() => watched.requests.length === 1)
   })
 
+  it('shows the other processes while one is frozen, and ends all the same', async () => {
+    const dataDir = await tempDir()
+    await openProcess(dataDir)
+    // Accepts connections and never answers.
+    const frozen = createServer().listen(join(dataDir, 'live', 'frozen.sock'))
+    await once(frozen, 'listening')
+    onTestFinished(() => void frozen.close())
+    const { watched, stop } = watch(dataDir)
+    await until(() => watched.processes.at(-1) === 1)
+    await stop()
+    const next = watch(dataDir)
+    await next.stop()
+  })
+
   it('does without a socket that cannot be opened', async () => {
     const dataDir = await tempDir()
     const errors: string[] = []

@@ -10,6 +10,8 @@ import { linesOf, liveDirectory, socketAddress } from './socket.ts'
 const searchInterval = 1000
 /** Age in milliseconds from which a socket that refuses connections belongs to a process that was killed. */
 const leftOverAfter = 10_000
+/** How long a process has to answer (milliseconds): one that is frozen must not hold back the others. */
+const answerWithin = 2000
 /** Characters of one message; a full window has far less. */
 const longestMessage = 1024 * 1024
 
@@ -39,8 +41,9 @@ export async function watchLive({ dataDir, filter, signal, ...to }: WatchLiveOpt
       const fresh = namesIn(directory).filter((name) => !open.has(name))
       await Promise.all(
         fresh.map(async (name) => {
-          const socket = await connectTo(join(directory, name), filter)
+          const socket = await connectTo(join(directory, name), filter, signal)
           if (socket === null) return
+          if (signal.aborted) return void socket.destroy()
           open.set(name, socket)
           void forward(socket, to.onRequests).finally(() => open.delete(name))
         }),
@@ -61,9 +64,12 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** Connects to a process; null where it has ended or has too many watchers. */
-async function connectTo(path: string, filter: LiveFilter): Promise<Socket | null> {
+/** Connects to a process; null where it has ended, does not answer or has too many watchers. */
+async function connectTo(path: string, filter: LiveFilter, signal: AbortSignal): Promise<Socket | null> {
   const socket = connect(socketAddress(path))
+  const leave = () => void socket.destroy()
+  signal.addEventListener('abort', leave)
+  socket.setTimeout(answerWithin, leave)
   try {
     await new Promise<void>((resolve, reject) => {
       socket.once('error', reject)
@@ -76,8 +82,10 @@ async function connectTo(path: string, filter: LiveFilter): Promise<Socket | nul
     socket.destroy()
     if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') removeLeftOver(path)
     return null
+  } finally {
+    signal.removeEventListener('abort', leave)
   }
-  socket.removeAllListeners()
+  socket.removeAllListeners().setTimeout(0)
   return socket
 }
 
