@@ -188,6 +188,20 @@ describe('watching', () => {
     await next.stop()
   })
 
+  it('closes while a client has not said what it wants to see', async () => {
+    const dataDir = await tempDir()
+    const live = await LiveServer.open({ dataDir, traffic: new Traffic(), onError: expect.unreachable })
+    const [name = ''] = readdirSync(join(dataDir, 'live'))
+    const socket = connect(join(dataDir, 'live', name))
+    onTestFinished(() => void socket.destroy())
+    await once(socket, 'connect')
+    await new Promise((resolve) => setImmediate(resolve))
+    const closed = once(socket, 'close')
+    socket.resume()
+    await live.close()
+    await closed
+  })
+
   it('does without a socket that cannot be opened', async () => {
     const dataDir = await tempDir()
     const errors: string[] = []

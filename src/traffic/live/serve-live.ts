@@ -33,6 +33,8 @@ export class LiveServer {
   readonly #traffic: Traffic
   readonly #server: Server
   readonly #watchers = new Map<Socket, Watcher>()
+  /** Those of watchers, and of clients that have not said what they want to see. */
+  readonly #sockets = new Set<Socket>()
   #path: string | null = null
 
   private constructor(traffic: Traffic) {
@@ -53,7 +55,7 @@ export class LiveServer {
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#watchers.keys()) socket.destroy()
+    for (const socket of this.#sockets) socket.destroy()
     if (this.#path === null) return
     const closed = new Promise((resolve) => this.#server.close(resolve))
     rmSync(this.#path, { force: true })
@@ -81,7 +83,9 @@ export class LiveServer {
   }
 
   async #serve(socket: Socket): Promise<void> {
+    this.#sockets.add(socket)
     socket.on('error', () => socket.destroy())
+    socket.once('close', () => this.#sockets.delete(socket))
     const lines = linesOf(socket, longestLine)
     try {
       const { value: line } = await lines.next()
