@@ -21,13 +21,16 @@ export function notifyHandler({ webhooks, now }: NotifyHandlerOptions): Handler 
     // A slow receiver holds back no other one for long.
     concurrency: 4,
     backoff: (attempts) => Math.min(longestDelay, firstDelay * 2 ** (attempts - 1)),
-    async handle({ message, stop, lost }) {
+    async handle(work) {
+      const { message } = work
       const { webhook: name, notification } = message.payload as NotifyPayload
       const webhook = webhooks.find((each) => each.name === name)
       if (webhook === undefined) throw final(`${name}: it is no longer configured`)
-      const signal = AbortSignal.any([stop, lost])
+      const signal = AbortSignal.any([work.stop, work.lost])
       const result = await sendNotification(webhook, notification, { now: now(), signal })
       if (result.ok) return
+      // A request that was aborted says nothing about the receiver: the next worker sends it again.
+      if (signal.aborted) return work.release(message)
       const error = `${name}: ${result.error}`
       throw result.retry ? new Error(error) : final(error)
     },

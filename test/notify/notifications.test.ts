@@ -141,6 +141,22 @@ describe('the queue', () => {
     expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(3)
   })
 
+  it('counts no attempt for a request that a worker has aborted because it must end', async () => {
+    const receiver = await startReceiver()
+    const stop = new AbortController()
+    receiver.on('/hook', () => {
+      stop.abort()
+      return sleep(60_000, undefined, { ref: false })
+    })
+    const { queue, records, now, consume } = await testQueue()
+    const webhooks = [hook({ url: `${receiver.url}/hook` })]
+    await queue.dispatch(messagesFor(webhooks, notification))
+    await records.db.updateTable('queue_messages').set({ attempts: 11 }).execute()
+    await consume({ handlers: [notifyHandler({ webhooks, now })], stop: stop.signal })
+    const rows = await records.db.selectFrom('queue_messages').select(['transport', 'attempts']).execute()
+    expect(rows).toEqual([{ transport: 'async', attempts: 11 }])
+  })
+
   it('shows what was rejected or is no longer configured among the failed messages, without secrets', async () => {
     const receiver = await startReceiver()
     receiver.on('/hook', { status: 410 })
