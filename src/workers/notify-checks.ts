@@ -26,7 +26,8 @@ const checkWarmups: Check = async (app) => {
     {
       event: 'warmup',
       problems,
-      persists: ({ subject }) => latest.some((run) => channelOf(run) === subject && isBad(run)),
+      // Warmups of other channels may have pushed its last one out of the list, and old ones are deleted.
+      persists: ({ subject }) => latest.every((run) => channelOf(run) !== subject || isBad(run)),
     },
   ]
 }

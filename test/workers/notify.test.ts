@@ -45,7 +45,7 @@ async function queued(app: App): Promise<Notification[]> {
 async function addRun(
   app: App,
   id: string,
-  run: { status?: 'completed' | 'failed'; failed_urls?: number; ago?: number },
+  run: { status?: 'completed' | 'failed'; failed_urls?: number; sales_channel_id?: string; ago?: number },
 ) {
   const { ago = 0, ...values } = run
   const at = Math.round(app.now()) - ago
@@ -95,6 +95,15 @@ it('reports each failed warmup of a channel, and a later good one', async () => 
   expect(await check(app)).toMatchObject([{ state: 'problem', title: 'The warmup of sales channel shop failed' }])
   await addRun(app, '04', { status: 'completed' })
   expect(await check(app)).toMatchObject([{ event: 'warmup', state: 'recovered', subject: 'shop' }])
+  expect(await check(app)).toEqual([])
+})
+
+it('reports no recovery of a channel whose last warmup is not among the latest of all', async () => {
+  const app = await project()
+  await addRun(app, '000', { status: 'failed' })
+  expect(await check(app)).toMatchObject([{ event: 'warmup', state: 'problem', subject: 'shop' }])
+  for (let number = 1; number <= 100; number += 1)
+    await addRun(app, String(number).padStart(3, '0'), { sales_channel_id: 'other' })
   expect(await check(app)).toEqual([])
 })
 
