@@ -3,6 +3,7 @@ import type { App } from '../app.ts'
 import type { Inspection } from '../cache/inspect.ts'
 import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/format.ts'
+import { maskUrls, namesSecret } from '../lib/safe-text.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { toPageView } from '../pages/page-view.ts'
 import { readPages } from './read-pages.ts'
@@ -90,12 +91,18 @@ export const inspectPage = defineOperation({
   },
 })
 
-/** Masks the values of cookies: answers end up in logs and tickets. */
+/** Masks the values of cookies and other secrets: answers end up in logs and tickets. */
 function toHeaders(headers: readonly HeaderPair[]) {
-  return headers.map(([name, value]) => ({
-    name,
-    value: /^set-cookie2?$/i.test(name) ? value.replace(/=[^;]*/, '=***') : value,
-  }))
+  return headers.map(([name, value]) => ({ name, value: withoutSecrets(name, value) }))
+}
+
+/** Fields whose names sound like those of secrets. */
+const harmless = /^(?:(?:www|proxy)-authenticate|access-control-.*)$/i
+
+function withoutSecrets(name: string, value: string): string {
+  // A cookie without a name is a value alone.
+  if (/^set-cookie2?$/i.test(name)) return value.replace(/^[^;]*/, (pair) => `${/^[^=]*=/.exec(pair)?.[0] ?? ''}***`)
+  return namesSecret(name) && !harmless.test(name) ? '***' : maskUrls(value)
 }
 
 interface History {

@@ -80,6 +80,27 @@ it('shows response headers where they are wanted, without the values of cookies'
   expect((await perform(app, inspectPage, { url: '/a' })).headers).toBeUndefined()
 })
 
+it('masks other secrets among the headers, and in URLs', async () => {
+  const headers = {
+    ...html,
+    'sw-context-token': 'canary',
+    'set-cookie': 'canary; Path=/',
+    location: 'https://user:canary@shop.example/a?token=canary&page=2',
+    'access-control-allow-credentials': 'true',
+  }
+  const app = await project({ status: 302, headers, body: '' })
+  const asked = await perform(app, inspectPage, { url: '/a', headers: true })
+  expect(JSON.stringify(asked)).not.toContain('canary')
+  expect(asked.headers).toEqual(
+    expect.arrayContaining([
+      { name: 'sw-context-token', value: '***' },
+      { name: 'set-cookie', value: '***; Path=/' },
+      { name: 'location', value: 'https://***@shop.example/a?token=***&page=2' },
+      { name: 'access-control-allow-credentials', value: 'true' },
+    ]),
+  )
+})
+
 it.each([
   [{ 'cache-control': 'private' }, /Cache-Control: public/],
   [{ 'cache-control': 'no-store' }, /Cache-Control: public/],
