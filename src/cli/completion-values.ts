@@ -8,6 +8,7 @@ import type { Performer } from '../operations/operation.ts'
 import { listScheduledTasks } from '../operations/scheduled-task.ts'
 import { listStages } from '../operations/stages.ts'
 import { listWarmups } from '../operations/warmup.ts'
+import { printable } from '../lib/safe-text.ts'
 import type { ValueKind } from './completable.ts'
 
 /** A value to offer, and what it stands for. */
@@ -73,7 +74,12 @@ export async function completeValues(
   const isConfig = kind === 'channels' || kind === 'profiles'
   if (place !== undefined && !isConfig && !existsSync(place)) return []
   const offers = await readers[kind](performer, beginning)
-  return offers.filter(({ value }) => isSafe(value) && value.startsWith(beginning))
+  return (
+    offers
+      .filter(({ value }) => isSafe(value) && value.startsWith(beginning))
+      // A line break in what a daemon says would begin another value.
+      .map(({ value, description }) => ({ value, description: printable(description) }))
+  )
 }
 
 /**

@@ -3,6 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { completionScript, type CompletableCommand } from '../../src/cli/completion.ts'
+import { completeValues } from '../../src/cli/completion-values.ts'
+import type { Performer } from '../../src/operations/operation.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
@@ -101,6 +103,13 @@ describe('values from the state', () => {
     expect(stderr).toBe('')
     expect(stdout.split('\n')).toEqual(expect.arrayContaining(['value', 'tag\\:one:first']))
   })
+})
+
+it('offers no value that a daemon has hidden in the description of another one', async () => {
+  const items = [{ clientId: 'abc', name: 'Deploy\n$(touch canary)\tx' }]
+  const performer = { perform: () => Promise.resolve({ items }) } as unknown as Performer
+  const offers = await completeValues({ performer, app: null }, 'clients', 'a')
+  expect(offers).toEqual([{ value: 'abc', description: 'Deploy\\u{a}$(touch canary)\\u{9}x' }])
 })
 
 describe('completion --install', () => {
