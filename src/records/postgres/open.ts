@@ -51,6 +51,8 @@ export async function openPostgres(
     await migrate(db, migrations, { database: server, version: postgresVersion })
   } catch (error) {
     await db.destroy()
+    // Kysely does not close what it has not used.
+    if (!pool.ending) await pool.end()
     throw toPostgresError(error, server)
   }
   return {

@@ -125,6 +125,26 @@ it('stores what SQLite stores: large numbers, exact fractions, texts in the orde
   expect(await records.db.selectFrom('warmup_origins').selectAll().where('origin', 'in', []).execute()).toEqual([])
 })
 
+it('keeps no connection to a server that it refuses', async () => {
+  const { url } = testDatabase()!
+  const readOnly = new URL(url)
+  readOnly.searchParams.set('options', '-c default_transaction_read_only=on')
+  const refused = { directory: '', postgres: { url: readOnly.href, listenUrl: null, pool: 1 }, now: Date.now }
+  const connections = async () =>
+    (
+      await execute(
+        url,
+        "select 1 from pg_stat_activity where datname = current_database() and application_name = 'pagecache'",
+      )
+    ).rows.length
+  const before = await connections()
+  for (let attempt = 0; attempt < 5; attempt += 1) await expect(openAny(refused)).rejects.toThrow('is read-only')
+  const started = performance.now()
+  await until(async () => (await connections()) <= before)
+  // The pool itself would end an idle one after ten seconds.
+  expect(performance.now() - started).toBeLessThan(5000)
+})
+
 it('refuses a newer schema, a database of another program, and every change of an event', async () => {
   const { url } = testDatabase()!
   const again = () => openAny({ directory: '', postgres: { url, listenUrl: null, pool: 1 }, now: Date.now })
