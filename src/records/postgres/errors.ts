@@ -10,6 +10,8 @@ export function isRepeatable(error: unknown): boolean {
 
 /** `40001`: the transaction is not serializable with another one; `40P01`: deadlock. */
 const conflict = /^40(?:001|P01)$/
+/** A key that another transaction has written since this one began: where it saw the key, it would have written something else. */
+const duplicate = '23505'
 /** The network, a server that starts or stops or has no free connections, and a transaction that was ended because its process was frozen. */
 const disconnected =
   /^(?:E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|NOENT|AI_AGAIN)|ENOTFOUND|ENOENT|EAI_AGAIN|08...|25P0[34]|57P0[1-5]|53300)$/
@@ -31,9 +33,10 @@ const refused = /^(?:28...|3D000|42501|25006)$/
  */
 export function toPostgresError(error: unknown, server: string, isSettled = true): unknown {
   if (!(error instanceof Error) || error instanceof PagecacheError) return error
+  const code = codeOf(error)
+  if (code === duplicate) repeatable.add(error)
   const converted = convert(error, server)
   if (converted === null) return error
-  const code = codeOf(error)
   if (conflict.test(code) || (isSettled && isLostConnection(error))) repeatable.add(converted)
   return converted
 }

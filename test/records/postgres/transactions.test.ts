@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, it, onTestFinished } from 'vitest'
+import { assertHeld, putBack } from '../../../src/queue/settle.ts'
 import { openRecords as openAny } from '../../../src/records/open.ts'
 import type { Records } from '../../../src/records/records.ts'
 import { prepare, prepareRows } from '../../../src/records/statements.ts'
@@ -8,6 +9,7 @@ import { openRecords, testDatabase } from '../../helpers/records.ts'
 import { execute } from '../../helpers/postgres.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
 import { until } from '../../helpers/until.ts'
+import { testQueue } from '../../queue/open-queue.ts'
 
 async function open(): Promise<Records> {
   const records = await openRecords({ directory: '', now: Date.now })
@@ -84,6 +86,30 @@ it('statements that are compiled once are compiled for each kind of database', a
     await rows.execute(db, [{ id, name: 'name', url: '' }])
     expect((await find(db, { id })).rows).toEqual([{ name: 'name' }])
   }
+})
+
+it('a message that is put back while another process queues one with its key replaces it', async () => {
+  const { records, queue, now } = await testQueue()
+  const message = { transport: 'async', type: 'deliver', payload: null, key: 'deliver:varnish' } as const
+  await queue.dispatch([message])
+  const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['deliver'] })
+  const [held] = await worker.claim(new Map([['deliver', 1]]), 1)
+  let calls = 0
+  await records.db.transaction().execute(async (transaction) => {
+    calls += 1
+    const row = await assertHeld(transaction, held!)
+    if (calls === 1) await queue.dispatch([message])
+    await putBack(transaction, row, { now: now(), delay: 0 })
+  })
+  const rows = await records.db.selectFrom('queue_messages').select(['id', 'lease']).execute()
+  expect({ calls, rows }).toEqual({ calls: 2, rows: [{ id: held!.id, lease: null }] })
+})
+
+it('a key that exists is an error after some attempts', async () => {
+  const records = await open()
+  const add = () => records.db.insertInto('sales_channel').values({ id: 'a', name: '', url: '' }).execute()
+  await add()
+  await expect(add()).rejects.toMatchObject({ code: '23505' })
 })
 
 it('single writes are isolated like transactions: of several that look for others first, only one writes', async () => {
