@@ -4,10 +4,20 @@ import type { QueueMessageRow, QueueWorkerRow } from '../records/queue-rows.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 import { Completions } from './completions.ts'
+import { DoubtfulLeases } from './doubtful-leases.ts'
 import { findNext, findNextOfGroup } from './find-next.ts'
 import type { ProcessIdentity } from '../lib/process-identity.ts'
 import type { Membership, Message, NewWorker, Transport, WorkerPresence } from './queue.ts'
-import { assertHeld, leaseLost, moveToFailed, putBack, putBackAfterCrash, putBackAll, removeIfHeld } from './settle.ts'
+import {
+  assertHeld,
+  leaseLost,
+  moveToFailed,
+  putBack,
+  putBackAfterCrash,
+  putBackAll,
+  removeIfHeld,
+  type Held,
+} from './settle.ts'
 
 /** How much clocks of one machine may differ (milliseconds). */
 const clockTolerance = 1000
@@ -47,6 +57,7 @@ class RecordsMembership implements Membership {
   readonly #completions: Completions
   /** Whether the last claim returned a message. */
   #found = false
+  readonly #doubtful = new DoubtfulLeases()
 
   constructor(records: Records, now: () => number, id: string, worker: NewWorker) {
     this.id = id
@@ -121,20 +132,22 @@ class RecordsMembership implements Membership {
   }
 
   async claim(wanted: ReadonlyMap<string, number>, most: number): Promise<Message[]> {
+    await this.#doubtful.giveBack((held) => this.#giveBack(held))
     // A read takes no lock, and an idle worker finds nothing. After a successful claim there is likely another message: skip the read.
     if (!this.#found && !this.#completions.waiting && (await this.#find(this.#records.db, wanted)) === null) return []
     const claimed: Message[] = []
-    await this.#completions.commitWith(async (transaction) => {
+    const claim = this.#completions.commitWith(async (transaction) => {
       claimed.length = 0
       const left = new Map(wanted)
       while (claimed.length < most) {
         const id = await this.#find(transaction, left)
-        const message = id === null ? null : await this.#lease(transaction, id, false)
+        const message = id === null ? null : await this.#lease(transaction, { id, lease: randomUUID() }, false)
         if (!message) return
         claimed.push(message)
         left.set(message.type, left.get(message.type)! - 1)
       }
     })
+    await this.#doubtful.note(claimed, claim)
     this.#found = claimed.length > 0
     return claimed
   }
@@ -151,10 +164,12 @@ class RecordsMembership implements Membership {
   async take(message: Message): Promise<Message | null> {
     const { transport, type, group } = message
     if (group === null) return null
+    await this.#doubtful.giveBack((held) => this.#giveBack(held))
     for (;;) {
       const id = await findNextOfGroup(this.#records.db, { transport, type, group }, this.#now())
       if (id === null) return null
-      const taken = await this.#lease(this.#records.db, id, true)
+      const held = { id, lease: randomUUID() }
+      const taken = await this.#doubtful.note([held], this.#lease(this.#records.db, held, true))
       if (taken) return taken
       if (await this.#isHeldByOthers(group)) return null
     }
@@ -164,10 +179,14 @@ class RecordsMembership implements Membership {
    * Leases a message in one statement; null if another worker was faster with it or with its group. `shared`: this worker may already
    * hold a message of the group.
    */
-  async #lease(db: RecordsDatabase, id: string, shared: boolean): Promise<Message | null> {
-    const lease = { id, lease: randomUUID(), worker: this.id, now: this.#now() }
+  async #lease(db: RecordsDatabase, held: Held, shared: boolean): Promise<Message | null> {
+    const lease = { ...held, worker: this.id, now: this.#now() }
     const [row] = (await (shared ? leaseShared : leaseAlone)(db, lease)).rows
     return row ? toMessage(row) : null
+  }
+
+  #giveBack(held: Held, delay = 0): Promise<void> {
+    return this.#settle(held, (transaction, row) => putBack(transaction, row, { now: this.#now(), delay }))
   }
 
   async #isHeldByOthers(group: string): Promise<boolean> {
@@ -192,7 +211,7 @@ class RecordsMembership implements Membership {
   }
 
   async release(message: Message, delay: number): Promise<void> {
-    await this.#settle(message, (transaction, row) => putBack(transaction, row, { now: this.#now(), delay }))
+    await this.#giveBack(message, delay)
   }
 
   async retry(message: Message, delay: number, error: string): Promise<void> {
@@ -208,12 +227,12 @@ class RecordsMembership implements Membership {
   }
 
   async #settle(
-    message: Message,
+    held: Held,
     change: (transaction: RecordsTransaction, row: QueueMessageRow) => Promise<void>,
   ): Promise<void> {
     await this.#records.db
       .transaction()
-      .execute(async (transaction) => change(transaction, await assertHeld(transaction, message)))
+      .execute(async (transaction) => change(transaction, await assertHeld(transaction, held)))
   }
 
   async leave(): Promise<void> {

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { PostgresDriver } from '../../../src/records/postgres/driver.ts'
+import { openQueue } from '../../../src/queue/records-queue.ts'
 import { openRecords } from '../../../src/records/open.ts'
 import type { Records } from '../../../src/records/records.ts'
 import { execute, startPostgres } from '../../helpers/postgres.ts'
@@ -134,6 +135,25 @@ it('repeats nothing that may have been committed: the caller gets the error', as
   proxy.forget(false)
   expect(calls).toBe(1)
   expect(await ids()).toEqual(['a', 'b'])
+})
+
+it('gives back messages whose claim was committed although the answer was lost', async () => {
+  const proxy = await startForgetfulProxy()
+  const queue = openQueue(await openOver(proxy.port), Date.now)
+  const message = { transport: 'async', type: 'deliver', payload: null, group: 'varnish' } as const
+  await queue.dispatch([{ ...message, key: 'one' }])
+  const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['deliver'] })
+  const wanted = new Map([['deliver', 1]])
+  proxy.forget(true)
+  await expect(worker.claim(wanted, 1)).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+  proxy.forget(false)
+  const [claimed] = await worker.claim(wanted, 1)
+  expect(claimed).toMatchObject({ key: 'one' })
+  await queue.dispatch([{ ...message, key: 'two' }])
+  proxy.forget(true)
+  await expect(worker.take(claimed!)).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+  proxy.forget(false)
+  expect(await worker.take(claimed!)).toMatchObject({ key: 'two' })
 })
 
 it('waits for a connection that is in use, and says when it waits for too long', async () => {
