@@ -136,6 +136,15 @@ sub vcl_backend_response {
   if (beresp.http.Set-Cookie && beresp.http.Cache-Control ~ "(?i)\b(public|s-maxage)\b") {
     unset beresp.http.Set-Cookie;
   }
+  # An answer to a visitor with cookies may be personal, unless the shop says that it is for everyone. Pages that are stored already
+  # are served to all; this fetches concurrently for two minutes, or until an answer can be stored.
+  if (bereq.http.Cookie && beresp.http.Cache-Control !~ "(?i)\b(public|s-maxage)\b") {
+    set beresp.ttl = 120s;
+    set beresp.grace = 0s;
+    set beresp.keep = 0s;
+    set beresp.uncacheable = true;
+    return (deliver);
+  }
   # A page that is stale by age or by a soft purge may be served while it is renewed, unless the shop forbids it (RFC 9111 §4.2.4).
   if (beresp.http.Cache-Control ~ "(?i)(^|,)[ \t]*(must-revalidate|proxy-revalidate|no-cache)\b") {
     set beresp.grace = 0s;

@@ -98,6 +98,29 @@ describe.skipIf(!installed('varnishd'))('docs/varnish.vcl', () => {
   })
 })
 
+it.skipIf(!installed('varnishd'))('docs/varnish.vcl shares no answer to cookies that is not public', async () => {
+  const origin = await startOrigin({
+    otherwise: ({ path, headers }) => ({
+      headers: path === '/silent' ? {} : { 'cache-control': `${path.slice(1)}max-age=600` },
+      body: `for ${headers['cookie'] ?? 'all'}`,
+    }),
+  })
+  onTestFinished(() => origin.stop())
+  const varnish = await startVarnishProxy(origin.host)
+  onTestFinished(() => varnish.stop())
+  const read = async (path: string, fields = {}) =>
+    (await exchange(`${varnish.url}${path}`, { headers: { host: 'shop.example', ...fields } })).body.toString()
+  for (const path of ['/', '/silent']) {
+    expect([await read(path, { cookie: 'session=a' }), await read(path, { cookie: 'session=b' })]).toEqual([
+      'for session=a',
+      'for session=b',
+    ])
+    expect([await read(path), await read(path, { cookie: 'session=c' })]).toEqual(['for all', 'for all'])
+  }
+  const shared = await read('/public,', { cookie: 'session=a' })
+  expect(await read('/public,', { cookie: 'session=b' })).toBe(shared)
+})
+
 describe.skipIf(!installed('varnishd'))('the site that a request to docs/varnish.vcl names in X-Forwarded-*', () => {
   const named = {
     'x-forwarded-host': 'other.example',
