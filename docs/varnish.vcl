@@ -29,7 +29,7 @@ acl tag_readers {
   "::1";
 }
 
-# Addresses whose X-Forwarded-* fields are true: TLS terminators before this Varnish, which must replace what visitors send,
+# Addresses whose X-Forwarded-* and Surrogate-Capability fields are true: TLS terminators before this Varnish, which must replace what visitors send,
 # and a pagecache before it.
 acl forwarders {
   "127.0.0.1";
@@ -66,6 +66,8 @@ sub vcl_recv {
     unset req.http.X-Forwarded-Port;
     unset req.http.X-Forwarded-Prefix;
     unset req.http.X-Forwarded-Proto;
+    # A visitor who offers to assemble pages would fill this page with markup.
+    unset req.http.Surrogate-Capability;
     set req.http.X-Forwarded-For = client.ip;
   }
 
@@ -78,7 +80,8 @@ sub vcl_recv {
   call canonical_url;
   set req.http.x-variant = regsub(req.http.Cookie, "(?:^|.*; ?)sw-cache-hash=([^;]*).*|.*", "\1")
     + "|" + regsub(req.http.Cookie, "(?:^|.*; ?)sw-currency=([^;]*).*|.*", "\1")
-    + "|" + req.http.X-Forwarded-Proto;
+    + "|" + req.http.X-Forwarded-Proto
+    + "|" + req.http.Surrogate-Capability;
   return (hash);
 }
 

@@ -121,7 +121,7 @@ it.skipIf(!installed('varnishd'))('docs/varnish.vcl shares no answer to cookies 
   expect(await read('/public,', { cookie: 'session=b' })).toBe(shared)
 })
 
-describe.skipIf(!installed('varnishd'))('the site that a request to docs/varnish.vcl names in X-Forwarded-*', () => {
+describe.skipIf(!installed('varnishd'))('what a request to docs/varnish.vcl says in the name of a proxy', () => {
   const named = {
     'x-forwarded-host': 'other.example',
     'x-forwarded-port': '444',
@@ -133,7 +133,9 @@ describe.skipIf(!installed('varnishd'))('the site that a request to docs/varnish
     const origin = await startOrigin({
       otherwise: ({ headers }) => ({
         headers: { 'cache-control': 'public, s-maxage=600' },
-        body: JSON.stringify(Object.keys(named).filter((name) => headers[name] !== undefined)),
+        body: JSON.stringify(
+          [...Object.keys(named), 'surrogate-capability'].filter((name) => headers[name] !== undefined),
+        ),
       }),
     })
     onTestFinished(() => origin.stop())
@@ -145,9 +147,21 @@ describe.skipIf(!installed('varnishd'))('the site that a request to docs/varnish
       ) as string[]
   }
 
-  it('is removed where a visitor sends it', async () => {
+  it('is removed where a visitor names another site', async () => {
     const ask = await open(withoutForwarders)
     expect([await ask(named), await ask()]).toEqual([[], []])
+  })
+
+  const esi = { 'surrogate-capability': 'pagecache="ESI/1.0"' }
+
+  it('is removed where a visitor offers to assemble pages', async () => {
+    const ask = await open(withoutForwarders)
+    expect([await ask(esi), await ask()]).toEqual([[], []])
+  })
+
+  it('is passed on from a pagecache that assembles pages, and a page with markup is none for others', async () => {
+    const ask = await open()
+    expect([await ask(esi), await ask()]).toEqual([['surrogate-capability'], []])
   })
 
   it('is passed on from a TLS terminator, and a page over http is none for https', async () => {
