@@ -136,7 +136,8 @@ function stall(shop: Shop, wanted: readonly string[], fields = ''): Promise<Sock
 /** Sends a request and reads one kilobyte per second. */
 function trickle(shop: Shop, wanted: string): Promise<Socket> {
   const socket = connect({
-    ...{ port: shop.port, host: '127.0.0.1' },
+    port: shop.port,
+    host: '127.0.0.1',
     onread: {
       buffer: Buffer.alloc(1024),
       callback: () => {

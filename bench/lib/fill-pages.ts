@@ -26,21 +26,31 @@ function draft(n: number, tags: readonly string[]): PageDraft {
   const url = `http://shop.example/detail/${n.toString(16).padStart(32, '0')}`
   const now = Date.now()
   return {
-    ...{ key: `c1 ${url}`, url, channelId: 'c1', type: pageTypes[n % 5]!, status: 200, tags },
+    key: `c1 ${url}`,
+    url,
+    channelId: 'c1',
+    type: pageTypes[n % 5]!,
+    status: 200,
+    tags,
     headers: [
       ['content-type', 'text/html; charset=UTF-8'],
       ['etag', `"${n}"`],
       ['cache-control', 'public, s-maxage=7200'],
     ],
-    ...{ vary: {}, states: ['logged-in', 'cart-filled'], cachedAt: now, initialAge: 0, lifetime: 7_200 },
-    ...{
-      staleWhileRevalidate: 0,
-      staleIfError: 0,
-      staleAllowed: true,
-      noCache: false,
-      range: null,
-      encoding: 'identity',
-    },
-    ...{ staleAt: now + 7_200_000, deleteAt: now + 86_400_000, originalSize: 5_000, generationMs: 80 },
+    vary: {},
+    states: ['logged-in', 'cart-filled'],
+    cachedAt: now,
+    initialAge: 0,
+    lifetime: 7_200,
+    staleWhileRevalidate: 0,
+    staleIfError: 0,
+    staleAllowed: true,
+    noCache: false,
+    range: null,
+    encoding: 'identity',
+    staleAt: now + 7_200_000,
+    deleteAt: now + 86_400_000,
+    originalSize: 5_000,
+    generationMs: 80,
   }
 }

@@ -36,23 +36,32 @@ function draft(n: number): PageDraft {
   const now = Date.now()
   const url = `http://shop.example/detail/${hash('sha1', String(n), 'hex')}`
   return {
-    ...{ key: `c1 GET ${url} sw-currency=EUR`, url, channelId: 'c1', type: pageTypes[n % 5]!, status: 200 },
+    key: `c1 GET ${url} sw-currency=EUR`,
+    url,
+    channelId: 'c1',
+    type: pageTypes[n % 5]!,
+    status: 200,
     tags: [`product-${n}`, `category-${n % 1_000}`, `percent-${n % 100}`],
     headers: [
       ['content-type', 'text/html; charset=UTF-8'],
       ['etag', `"${n}"`],
       ['cache-control', 'public, s-maxage=7200'],
     ],
-    ...{ vary: {}, states: ['logged-in', 'cart-filled'], cachedAt: now, initialAge: 0, lifetime: 7_200 },
-    ...{
-      staleWhileRevalidate: 0,
-      staleIfError: 0,
-      staleAllowed: true,
-      noCache: false,
-      range: null,
-      encoding: 'identity',
-    },
-    ...{ staleAt: now + 7_200_000, deleteAt: now + 86_400_000, originalSize: body.length, generationMs: 80 },
+    vary: {},
+    states: ['logged-in', 'cart-filled'],
+    cachedAt: now,
+    initialAge: 0,
+    lifetime: 7_200,
+    staleWhileRevalidate: 0,
+    staleIfError: 0,
+    staleAllowed: true,
+    noCache: false,
+    range: null,
+    encoding: 'identity',
+    staleAt: now + 7_200_000,
+    deleteAt: now + 86_400_000,
+    originalSize: body.length,
+    generationMs: 80,
   }
 }
 
@@ -106,8 +115,15 @@ async function measure(): Promise<Partial<Measured>> {
   const clearMilliseconds = await timed(() => store.remove({ kind: 'all' }))
   await store.close()
   return {
-    ...{ openMilliseconds, findMicroseconds, countersMicroseconds, pollMicroseconds, rssMegabytes },
-    ...{ putMicroseconds, purgeMilliseconds, clearTypeMilliseconds, clearMilliseconds },
+    openMilliseconds,
+    findMicroseconds,
+    countersMicroseconds,
+    pollMicroseconds,
+    rssMegabytes,
+    putMicroseconds,
+    purgeMilliseconds,
+    clearTypeMilliseconds,
+    clearMilliseconds,
   }
 }
 

@@ -98,7 +98,11 @@ export class MemoryTier {
       else if (entry.page.id === page.id && assembly === undefined) bodies = entry.bodies
     }
     const entry: MemoryEntry = {
-      ...{ page, bodies: { ...bodies, [encoding]: compact(body) }, hits: 0, hitMs: 0, usedAt: page.usedAt },
+      page,
+      bodies: { ...bodies, [encoding]: compact(body) },
+      hits: 0,
+      hitMs: 0,
+      usedAt: page.usedAt,
       ...(assembly !== undefined && { assembly }),
     }
     if (page.fragments !== undefined && assembly === undefined) {

@@ -134,8 +134,12 @@ export class PageWrites {
     })
     if (id === undefined) throw new Error('An insert returned no row')
     this.#counters.add(draft.type, {
-      ...{ count: 1, originalSize: draft.originalSize, size: body.size },
-      ...{ generationUs, hits: 0, hitUs: 0 },
+      count: 1,
+      originalSize: draft.originalSize,
+      size: body.size,
+      generationUs,
+      hits: 0,
+      hitUs: 0,
     })
     return { ...draft, ...finiteTimes(draft), id, size: body.size, hits: 0, hitMs: 0, usedAt: now }
   }
@@ -175,8 +179,14 @@ export class PageWrites {
     const content = { ...row, type: draft.type, record }
     const renewed = { ...content, seal: sealOf(content), used_at: now }
     this.#freshenQuery.run({
-      ...{ id: row.id, type: draft.type, epoch: this.#counters.epoch(draft.type), record, seal: renewed.seal },
-      ...{ cached_at: draft.cachedAt, delete_at: draft.deleteAt, used_at: now },
+      id: row.id,
+      type: draft.type,
+      epoch: this.#counters.epoch(draft.type),
+      record,
+      seal: renewed.seal,
+      cached_at: draft.cachedAt,
+      delete_at: draft.deleteAt,
+      used_at: now,
     })
     this.#refreshQuery.run(row.id)
     if (draft.type !== row.type) this.#move(row, draft.type)
@@ -212,8 +222,12 @@ export class PageWrites {
 
   #move(row: StoredRow, type: PageType): void {
     const sums = {
-      ...{ count: 1, originalSize: row.original_size, size: row.size },
-      ...{ generationUs: row.generation_us, hits: row.hits, hitUs: row.hit_us },
+      count: 1,
+      originalSize: row.original_size,
+      size: row.size,
+      generationUs: row.generation_us,
+      hits: row.hits,
+      hitUs: row.hit_us,
     }
     this.#counters.subtract(row.type, sums)
     this.#counters.add(type, sums)

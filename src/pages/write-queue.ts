@@ -89,10 +89,9 @@ export class WriteQueue {
     }
     const finite: PageDraft = { ...draft, ...finiteTimes(draft) }
     const page: Page = { ...finite, id: -(this.#last += 1), size: body.length, hits: 0, hitMs: 0, usedAt: now() }
-    const waiting: Waiting = {
-      ...{ draft: finite, body: compact(body), fence, file: '' },
-      ...{ page, checked: shared.fence(), attempts: 0, ...Promise.withResolvers<Page | null>() },
-    }
+    const outcome = Promise.withResolvers<Page | null>()
+    const begun = { file: '', checked: shared.fence(), attempts: 0, ...outcome }
+    const waiting: Waiting = { draft: finite, body: compact(body), fence, page, ...begun }
     this.#waiting.set(page.id, waiting)
     this.#byKey.set(draft.key, [waiting, ...(this.#byKey.get(draft.key) ?? [])])
     this.#bytes += sizeOf(waiting)

@@ -110,7 +110,10 @@ it('a purge by another process removes a page from memory and from the queue', a
   const site = await openSite({}, { writer: true })
   onTestFinished(() => site.close())
   const other = await openFilesystemStore({
-    ...{ directory: site.directory, maxSize: null, now: site.now, onWarning: () => {} },
+    directory: site.directory,
+    maxSize: null,
+    now: site.now,
+    onWarning: () => {},
   })
   onTestFinished(() => other.close())
   for (let round = 0; round < 30; round += 1) {

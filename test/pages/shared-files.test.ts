@@ -101,7 +101,10 @@ describe('the bodies of pages that are stored together', () => {
     await pages.remove({ kind: 'tags', tags: ['odd'] })
     const file = newBodyFile('a key')
     const group = names.map((name) => ({
-      ...{ draft: draft(name, { tags: odd(name) ? ['odd'] : [] }), body: bodyOf(name), fence: before, file },
+      draft: draft(name, { tags: odd(name) ? ['odd'] : [] }),
+      body: bodyOf(name),
+      fence: before,
+      file,
     }))
     await pages.writeTogether(group)
     expect(await readable(pages)).toEqual(names.filter((name) => !odd(name)))

@@ -54,8 +54,11 @@ async function expectRightSums(records: Records, now: number): Promise<void> {
     hourly: hourly.map(({ purges }) => purges),
     topTags: topTags.map(({ count }) => count),
   }).toEqual({
-    ...{ totalPurges: counted.totalPurges, distinctUrls: counted.distinctUrls, distinctTags: counted.distinctTags },
-    ...{ hourly: counted.hourly, topTags: counted.topTags.map(({ count }) => count) },
+    totalPurges: counted.totalPurges,
+    distinctUrls: counted.distinctUrls,
+    distinctTags: counted.distinctTags,
+    hourly: counted.hourly,
+    topTags: counted.topTags.map(({ count }) => count),
   })
   expect(avgResponseTime).toBeCloseTo(counted.time, 2)
   const { total } = await records.db
