@@ -1,7 +1,7 @@
 import { PagecacheError } from '../errors.ts'
 import type { Held } from './settle.ts'
 
-/** Leases that the records may have granted although the answer was lost: nobody works on their messages. */
+/** Leases that the records may have granted although the answer was lost: no worker works on their messages. */
 export class DoubtfulLeases {
   readonly #held: Held[] = []
 
