@@ -26,6 +26,8 @@ export async function bytesOf(
       pieces.push(Buffer.from(piece))
     }
   } catch (error) {
+    // Its `alt`, and the other fragments, may take them.
+    allowance.charge(-size)
     throw toOriginError(error, true)
   } finally {
     if ('pieces' in body) body.discard()
