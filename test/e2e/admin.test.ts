@@ -141,6 +141,16 @@ describe('a session of the admin page', () => {
     expect((await ask(headers)).status).toBe(401)
   })
 
+  it('ends with a logout that carries a token too', async () => {
+    const { headers } = await openSession(operator)
+    const token = bearer(await fetchToken(daemon.url, operator))
+    const end = (fields: Record<string, string>) =>
+      exchange(`${daemon.url}/admin/session`, { method: 'DELETE', headers: { ...fields, ...token } })
+    expect((await end({ cookie: headers['cookie']! })).status).toBe(403)
+    expect((await end(headers)).status).toBe(200)
+    expect((await ask(headers)).status).toBe(401)
+  })
+
   it('never reaches the shop, whichever way a request takes', async () => {
     const { headers, cookie } = await openSession(operator)
     origin.on('/seen', { headers: { 'cache-control': 's-maxage=60' }, body: 'seen' })

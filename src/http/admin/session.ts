@@ -82,7 +82,8 @@ async function open(exchange: Exchange, options: SessionOptions): Promise<Answer
 }
 
 async function close(exchange: Exchange, options: SessionOptions): Promise<Answer> {
-  const value = valueOf(exchange)
+  // Also beside a token: the browser is told to forget the cookie.
+  const value = sessionOf(exchange.request.headers.cookie, exchange.accepted.scheme)
   if (value !== null) {
     if (!bearsCsrfToken(exchange.request, value)) return errorAnswer(403, `The ${csrfField} field is missing or wrong.`)
     await (await options.sessions()).close(value)
