@@ -5,7 +5,7 @@
  *   npx node bench/traffic.ts [--cells 60] [--json]
  *
  * First it counts hits of twenty pages with the counters and, as the floor, with one histogram for all requests, alternately, and prints
- * nanoseconds and their ratio; and the same with the check for watchers (`live`), without one and with one. Then it records `--cells` combinations of channel, type and result: it prints the processor time of one
+ * nanoseconds and their ratio, then repeats this with the check for watchers (`live`), without a watcher and with one. Then it records `--cells` combinations of channel, type and result: it prints the processor time of one
  * write, fills 48 hours of minutes and 400 days of hours, and prints the size of the tables, the processor time of reading each of them, and
  * the longest time that it keeps other work of the process waiting.
  */

@@ -1,6 +1,7 @@
 import { openPages } from '../../src/pages/clear.ts'
-import { pageTypes, type PageDraft } from '../../src/pages/page.ts'
+import type { PageDraft } from '../../src/pages/page.ts'
 import { placesIn } from '../../src/pages/places.ts'
+import { pageDraft } from './page-draft.ts'
 
 /** The number of pages per tag (`tag-0`, `tag-1` and so on). */
 export const pagesOfTag = 10
@@ -24,33 +25,5 @@ export function fillPages(directory: string, tags: number, large = 0): void {
 
 function draft(n: number, tags: readonly string[]): PageDraft {
   const url = `http://shop.example/detail/${n.toString(16).padStart(32, '0')}`
-  const now = Date.now()
-  return {
-    key: `c1 ${url}`,
-    url,
-    channelId: 'c1',
-    type: pageTypes[n % 5]!,
-    status: 200,
-    tags,
-    headers: [
-      ['content-type', 'text/html; charset=UTF-8'],
-      ['etag', `"${n}"`],
-      ['cache-control', 'public, s-maxage=7200'],
-    ],
-    vary: {},
-    states: ['logged-in', 'cart-filled'],
-    cachedAt: now,
-    initialAge: 0,
-    lifetime: 7_200,
-    staleWhileRevalidate: 0,
-    staleIfError: 0,
-    staleAllowed: true,
-    noCache: false,
-    range: null,
-    encoding: 'identity',
-    staleAt: now + 7_200_000,
-    deleteAt: now + 86_400_000,
-    originalSize: 5_000,
-    generationMs: 80,
-  }
+  return pageDraft(n, { key: `c1 ${url}`, url, tags, originalSize: 5_000 })
 }

@@ -4,9 +4,10 @@ import { linkSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import { openPages } from '../../src/pages/clear.ts'
-import { pageTypes, type PageDraft } from '../../src/pages/page.ts'
+import type { PageDraft } from '../../src/pages/page.ts'
 import { hashKey } from '../../src/pages/page-row.ts'
 import { placesIn } from '../../src/pages/places.ts'
+import { pageDraft } from './page-draft.ts'
 import { median } from './statistics.ts'
 
 export interface Measured {
@@ -33,36 +34,9 @@ process.send!(part === 'fill' ? fill() : await measure())
 process.disconnect()
 
 function draft(n: number): PageDraft {
-  const now = Date.now()
   const url = `http://shop.example/detail/${hash('sha1', String(n), 'hex')}`
-  return {
-    key: `c1 GET ${url} sw-currency=EUR`,
-    url,
-    channelId: 'c1',
-    type: pageTypes[n % 5]!,
-    status: 200,
-    tags: [`product-${n}`, `category-${n % 1_000}`, `percent-${n % 100}`],
-    headers: [
-      ['content-type', 'text/html; charset=UTF-8'],
-      ['etag', `"${n}"`],
-      ['cache-control', 'public, s-maxage=7200'],
-    ],
-    vary: {},
-    states: ['logged-in', 'cart-filled'],
-    cachedAt: now,
-    initialAge: 0,
-    lifetime: 7_200,
-    staleWhileRevalidate: 0,
-    staleIfError: 0,
-    staleAllowed: true,
-    noCache: false,
-    range: null,
-    encoding: 'identity',
-    staleAt: now + 7_200_000,
-    deleteAt: now + 86_400_000,
-    originalSize: body.length,
-    generationMs: 80,
-  }
+  const tags = [`product-${n}`, `category-${n % 1_000}`, `percent-${n % 100}`]
+  return pageDraft(n, { key: `c1 GET ${url} sw-currency=EUR`, url, tags, originalSize: body.length })
 }
 
 /** Inserts pages with the store's own statements, many per transaction. Bodies are hard links to a few files, which saves minutes. */

@@ -1,7 +1,7 @@
 import { lifetimeAdvice } from './lifetime-advice.ts'
 import { dynamicBypass } from './may-store.ts'
 
-const shareable = 'If the page is the same for all visitors, have the shop send Cache-Control: public, s-maxage=600'
+const shareable = 'If all visitors may get this page, have the shop send Cache-Control: public, s-maxage=600'
 
 const remedies: readonly (readonly [beginning: string, remedy: string])[] = [
   ['Cache-Control: no-store', `${shareable} instead.`],

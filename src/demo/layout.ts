@@ -123,7 +123,7 @@ ${sheet.pageType === null || !fronted ? '' : `<script src="${prefix}/vendor-stag
   return { page, header, footer }
 }
 
-/** The same for all visitors in a context: the script shows the number of items. */
+/** Header of a page, without anything personal: the script fills in the number of items, so that all visitors of a context share it. */
 function renderHeader(channel: ShopChannel, others: string, { group }: Context): string {
   const { language, prefix } = channel
   const say = labels[language]

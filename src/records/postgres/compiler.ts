@@ -11,7 +11,7 @@ import {
 } from 'kysely'
 
 /**
- * Compiles the schema and the queries, which are written once for both databases, to what means the same in PostgreSQL as in SQLite.
+ * Compiles the schema and the queries, which are written once for both databases, into PostgreSQL's dialect, with the meaning that they have in SQLite.
  * Everything in which the two differ is here and in the triggers of src/records/migrations/per-database.ts.
  */
 export class RecordsCompiler extends PostgresQueryCompiler {
