@@ -36,8 +36,8 @@ it.each([
   expect(response.statusCode).toBe(201)
   response.resume()
   expect(received).toBe(uploaded)
-  // Only the buffers of a stream, far less than the upload.
-  expect((await growth()) / MiB).toBeLessThan(100)
+  // The buffers of a stream and what the collector has not freed yet; a body kept whole would be twice as much.
+  expect((await growth()) / MiB).toBeLessThan(150)
 })
 
 describe('the API', () => {
