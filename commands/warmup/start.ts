@@ -3,7 +3,7 @@ import { exitCodes } from '#src/cli/exit-codes.ts'
 import { presentStartedWarmup } from '#src/cli/present-warmup.ts'
 import { ProgressDisplay } from '#src/cli/progress.ts'
 import { assertNonePaused } from '#src/cli/warmup-command.ts'
-import { startArgs, warmupFlags } from '#src/cli/warmup-flags.ts'
+import { startArgs, toWarmupInput, warmupFlags } from '#src/cli/warmup-flags.ts'
 import type { OperationEvent } from '#src/operations/operation.ts'
 
 export default class WarmupStart extends BaseCommand {
@@ -36,16 +36,7 @@ With --wait, the command waits for the end, fetches the pages itself if no worke
   async run() {
     const { args, flags } = await this.parse(WarmupStart)
     const { assertWarmed, runWarmup } = await import('#src/cli/start-warmup.ts')
-    const input = {
-      salesChannelId: flags['sales-channel'] ?? null,
-      ...(args.urls !== undefined && { urls: args.urls }),
-      ...(flags.type !== undefined && { types: flags.type }),
-      ...(flags.tag !== undefined && { tags: flags.tag }),
-      order: flags.order,
-      batchSize: flags['batch-size'],
-      force: flags.force,
-      dryRun: flags['dry-run'],
-    }
+    const input = toWarmupInput(args, flags)
     if (!flags.new && !flags['dry-run']) await this.performing(({ performer }) => assertNonePaused(performer))
     const waiting = flags.watch && !flags['no-tui'] ? 'tui' : flags.watch || flags.wait ? 'lines' : 'no'
     const warmup = await this.performing((session) => runWarmup(session, { input, waiting, display: this.#display }))

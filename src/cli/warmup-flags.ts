@@ -1,8 +1,12 @@
 import * as Flags from '@oclif/core/flags'
 import * as Args from '@oclif/core/args'
+import type { OutputFlags } from '@oclif/core/interfaces'
 import { pageTypes } from '../pages/page.ts'
 import { warmupOrders } from '../workers/warmup-order.ts'
 import { noTuiFlag } from './flags.ts'
+import type { WarmupOptions } from './start-warmup.ts'
+
+type WarmupFlags = OutputFlags<typeof warmupFlags>
 
 /** Arguments of warmup:start. */
 export const startArgs = {
@@ -37,4 +41,18 @@ export const warmupFlags = {
   new: Flags.boolean({ summary: 'Start another warmup beside a paused one.' }),
   force: Flags.boolean({ summary: 'Fetch fresh pages again too.' }),
   'dry-run': Flags.boolean({ summary: 'List what would be fetched; fetch only sitemaps.' }),
+}
+
+/** The input of the operation that these arguments and flags ask for. */
+export function toWarmupInput({ urls }: { urls?: string[] | undefined }, flags: WarmupFlags): WarmupOptions['input'] {
+  return {
+    salesChannelId: flags['sales-channel'] ?? null,
+    ...(urls !== undefined && { urls }),
+    ...(flags.type !== undefined && { types: flags.type }),
+    ...(flags.tag !== undefined && { tags: flags.tag }),
+    order: flags.order,
+    batchSize: flags['batch-size'],
+    force: flags.force,
+    dryRun: flags['dry-run'],
+  }
 }
