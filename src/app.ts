@@ -198,12 +198,13 @@ export class App {
     })
   }
 
-  /** The keys that sign tokens; creates the first one if needed. */
+  /** The keys that sign tokens. */
   keys() {
     return this.#parts.open('keys', async () => {
-      const { KeyRing } = await import('./auth/key-ring.ts')
-      const lifetime = this.config.auth.tokenLifetime
-      return new KeyRing({ dataDir: this.loaded.places.dataDir, now: this.now, lifetime })
+      const { openKeys } = await import('./auth/open-keys.ts')
+      const { tokenLifetime: lifetime } = this.config.auth
+      const records = this.#place.postgres ? await this.records() : null
+      return openKeys({ dataDir: this.loaded.places.dataDir, records, now: this.now, lifetime })
     })
   }
 

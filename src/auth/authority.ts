@@ -89,17 +89,20 @@ export class Authority implements Judge {
     const key = hash('sha256', token, 'base64')
     const known = this.#known.get(key)
     if (known === undefined) return this.#judgeNew(key, token)
-    // A dropped key or a revoked client takes effect at once, whichever process dropped or revoked it.
-    if (this.#keys.find(known.claims.kid) === null) return invalidToken
     if (this.#records.now() >= known.claims.expiresAt * 1000) return expiredToken
-    if (known.version === this.#version()) return known.judgement
-    return this.#judgeClaims(key, known.claims)
+    // A dropped key or a revoked client takes effect at once, whichever process dropped or revoked it.
+    if (known.version !== this.#version()) return this.#judgeAgain(key, known.claims)
+    return this.#keys.has(known.claims.kid) ? known.judgement : invalidToken
   }
 
   async #judgeNew(key: string, token: string): Promise<Judgement> {
     const claims = await verifyToken(this.#keys, token, this.#records.now())
     if (claims === 'expired') return expiredToken
     return claims === null ? invalidToken : this.#judgeClaims(key, claims)
+  }
+
+  async #judgeAgain(key: string, claims: Claims): Promise<Judgement> {
+    return (await this.#keys.find(claims.kid)) === null ? invalidToken : this.#judgeClaims(key, claims)
   }
 
   async #judgeClaims(key: string, claims: Claims): Promise<Judgement> {

@@ -30,7 +30,7 @@ class Previews {
    * @returns the token, and when it expires (milliseconds since the epoch)
    */
   async sign(stageId: string, clientId: string | null): Promise<{ token: string; expiresAt: number }> {
-    const { kid, privateKey } = this.#keys.current()
+    const { kid, privateKey } = await this.#keys.current()
     const at = Math.floor(this.#records.now() / 1000)
     const token = await new SignJWT(clientId === null ? {} : { client_id: clientId })
       .setProtectedHeader({ alg: algorithm, typ: form.typ, kid })

@@ -59,7 +59,7 @@ export class Sessions implements SessionStore {
       id: digestOf(value),
       client_id: actor,
       scopes: scopes.join(' '),
-      kid: this.#keys.current().kid,
+      kid: (await this.#keys.current()).kid,
       created_at: at,
       expires_at: at + lifetime,
     }
@@ -83,14 +83,16 @@ export class Sessions implements SessionStore {
     if (this.#closed.has(id)) return endedSession
     const known = this.#known.get(id)
     if (known === undefined || known.version !== this.#version()) return this.#judgeAgain(id)
-    return this.#isOver(known.row) ? endedSession : known.judgement
+    const { row, judgement } = known
+    return this.#isOver(row) || !this.#keys.has(row.kid) ? endedSession : judgement
   }
 
   async #judgeAgain(id: string): Promise<Judgement> {
     const version = this.#records.version()
     const saved = this.#records.db.selectFrom('admin_sessions').selectAll().where('id', '=', id).executeTakeFirst()
     const row = (await saved) ?? this.#unsaved.get(id)
-    const client = row === undefined || this.#isOver(row) ? null : await findActiveClient(this.#records, row.client_id)
+    const isValid = row !== undefined && !this.#isOver(row) && (await this.#keys.find(row.kid)) !== null
+    const client = isValid ? await findActiveClient(this.#records, row.client_id) : null
     if (row === undefined || client === null) {
       this.#known.delete(id)
       return endedSession
@@ -102,8 +104,8 @@ export class Sessions implements SessionStore {
     return judgement
   }
 
-  #isOver({ expires_at: end, kid }: AdminSessionRow): boolean {
-    return this.#records.now() >= end || this.#keys.find(kid) === null
+  #isOver({ expires_at: end }: AdminSessionRow): boolean {
+    return this.#records.now() >= end
   }
 }
 

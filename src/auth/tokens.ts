@@ -26,7 +26,7 @@ export async function signToken(
   now: number,
   lifetime: number,
 ): Promise<string> {
-  const { kid, privateKey } = keys.current()
+  const { kid, privateKey } = await keys.current()
   const at = Math.floor(now / 1000)
   return new SignJWT({ scope: client.scopes.join(' '), client_id: client.id })
     .setProtectedHeader({ alg: algorithm, typ: type, kid })
@@ -76,11 +76,11 @@ export async function verifyJwt(
   try {
     const { payload, protectedHeader } = await jwtVerify(
       token,
-      ({ kid, ...header }) => {
+      async ({ kid, ...header }) => {
         // Our tokens have no jku, x5u, jwk, crit or other fields.
         if (Object.keys(header).some((name) => name !== 'alg' && name !== 'typ'))
           throw new errors.JWSInvalid('unexpected header')
-        const key = typeof kid === 'string' ? keys.find(kid) : null
+        const key = typeof kid === 'string' ? await keys.find(kid) : null
         if (key === null) throw new errors.JWKSNoMatchingKey()
         return key.publicKey
       },

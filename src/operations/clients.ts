@@ -97,7 +97,7 @@ export const rotateSigningKey = defineOperation({
   http: { method: 'POST', path: '/clients/rotate-key' },
   async run({ app }, { dropOld }) {
     const keys = await app.keys()
-    return { ...succeeded, kid: keys.rotate({ dropOld }).kid, oldTokensValid: !dropOld }
+    return { ...succeeded, kid: (await keys.rotate({ dropOld })).kid, oldTokensValid: !dropOld }
   },
 })
 

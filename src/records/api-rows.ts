@@ -15,6 +15,13 @@ export interface ApiClientRow {
   revoked_by: string | null
 }
 
+/** A key that signs tokens, with `records.url`. */
+export interface SigningKeyRow {
+  number: number
+  /** JSON. */
+  content: string
+}
+
 /** A login of the admin page. Only a hash of its cookie is stored. */
 export interface AdminSessionRow {
   /** SHA-256 of the cookie's value, base64url. */

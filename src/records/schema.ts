@@ -6,7 +6,7 @@ import type { QueueTables } from './queue-rows.ts'
 import type { StageTables } from './stage-rows.ts'
 import type { TaskTables } from './task-rows.ts'
 import type { TrafficTables } from './traffic-rows.ts'
-import type { AdminSessionRow, ApiClientRow } from './api-rows.ts'
+import type { AdminSessionRow, ApiClientRow, SigningKeyRow } from './api-rows.ts'
 import type { WarmupLiveRow, WarmupOriginRow, WarmupPurgedRow } from './warm-rows.ts'
 
 /**
@@ -21,6 +21,7 @@ export interface RecordsSchema
   warmup_live: WarmupLiveRow
   api_clients: ApiClientRow
   admin_sessions: AdminSessionRow
+  signing_keys: SigningKeyRow
   warmup_origins: WarmupOriginRow
   warmup_purged: WarmupPurgedRow
   sqlite_sequence: SequenceRow

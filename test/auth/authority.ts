@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { Authority } from '../../src/auth/authority.ts'
-import { KeyRing } from '../../src/auth/key-ring.ts'
+import type { KeyRing } from '../../src/auth/key-ring.ts'
+import { openKeys } from '../helpers/keys.ts'
 import type { Records } from '../../src/records/open.ts'
 import { openRecords } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -15,6 +16,6 @@ export async function openAuthority(
   const clock = { now: Date.parse('2026-11-21T12:00:00Z') }
   const records = await openRecords({ directory: dataDir, now: () => clock.now })
   onTestFinished(() => records.close())
-  const keys = new KeyRing({ dataDir, now: () => clock.now, lifetime })
+  const keys = openKeys({ records, dataDir, lifetime })
   return { authority: new Authority(records, keys, lifetime), records, keys, dataDir, clock }
 }

@@ -3,8 +3,9 @@ import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { createClient, revokeClient } from '../../src/auth/clients.ts'
-import { KeyRing } from '../../src/auth/key-ring.ts'
+import { KeyFiles } from '../../src/auth/key-files.ts'
 import { signToken, verifyToken } from '../../src/auth/tokens.ts'
+import { openKeys } from '../helpers/keys.ts'
 import { lifetime, openAuthority } from './authority.ts'
 
 async function withToken(scope: 'read' | 'write' = 'write') {
@@ -74,12 +75,12 @@ describe('a token of the daemon', () => {
 
 describe('a forged token is refused', () => {
   const forgeries: Record<string, (given: Awaited<ReturnType<typeof withToken>>) => string | Promise<string>> = {
-    'alg: none': ({ token, keys }) =>
-      `${part({ alg: 'none', typ: 'at+jwt', kid: keys.current().kid })}.${token.split('.')[1]!}.`,
-    'alg: none with a signature': ({ token, keys }) =>
-      `${part({ alg: 'none', typ: 'at+jwt', kid: keys.current().kid })}.${token.split('.').slice(1).join('.')}`,
-    'an HMAC made with the public key': ({ token, keys }) => {
-      const { kid, publicKey } = keys.current()
+    'alg: none': async ({ token, keys }) =>
+      `${part({ alg: 'none', typ: 'at+jwt', kid: (await keys.current()).kid })}.${token.split('.')[1]!}.`,
+    'alg: none with a signature': async ({ token, keys }) =>
+      `${part({ alg: 'none', typ: 'at+jwt', kid: (await keys.current()).kid })}.${token.split('.').slice(1).join('.')}`,
+    'an HMAC made with the public key': async ({ token, keys }) => {
+      const { kid, publicKey } = await keys.current()
       const signed = `${part({ alg: 'HS256', typ: 'at+jwt', kid })}.${token.split('.')[1]!}`
       return `${signed}.${createHmac('sha256', publicKey.export({ type: 'spki', format: 'pem' }))
         .update(signed)
@@ -87,7 +88,7 @@ describe('a forged token is refused', () => {
     },
     'an unknown kid': ({ client, clock, dataDir }) =>
       signToken(
-        new KeyRing({ dataDir: `${dataDir}/other`, now: () => clock.now, lifetime }),
+        new KeyFiles({ dataDir: `${dataDir}/other`, now: () => clock.now, lifetime }),
         client,
         clock.now,
         lifetime,
@@ -119,13 +120,13 @@ describe('a forged token is refused', () => {
   }
 
   /** Signs a token with the right key, with another header or other claims. */
-  function forge(
+  async function forge(
     { keys, client, clock }: Awaited<ReturnType<typeof withToken>>,
     header: Record<string, unknown>,
     claims: Record<string, unknown> = {},
   ): Promise<string> {
     const at = clock.now / 1000
-    const { kid, privateKey } = keys.current()
+    const { kid, privateKey } = await keys.current()
     const jwt = new SignJWT({
       iss: 'pagecache',
       aud: 'pagecache-api',
@@ -156,30 +157,31 @@ describe('a forged token is refused', () => {
 describe('keys', () => {
   it('a replaced key verifies its tokens until all of them have expired', async () => {
     const { keys, client, clock, token } = await withToken()
-    const first = keys.current().kid
-    keys.rotate({ dropOld: false })
-    expect(keys.current().kid).not.toBe(first)
+    const first = (await keys.current()).kid
+    await keys.rotate({ dropOld: false })
+    expect((await keys.current()).kid).not.toBe(first)
     expect(await verifyToken(keys, token, clock.now)).toMatchObject({ clientId: client.id, kid: first })
     clock.now += lifetime + 61_000
-    expect(keys.find(first)).toBeNull()
-    keys.rotate({ dropOld: false })
+    expect(await keys.find(first)).toBeNull()
+    await keys.rotate({ dropOld: false })
     expect(keys.size).toBe(2)
   })
 
   it('dropping a key invalidates its tokens in every process', async () => {
-    const { authority, keys, clock, dataDir, token } = await withToken()
+    const { authority, keys, records, dataDir, token } = await withToken()
     expect(await authority.judge(token)).toMatchObject({ kind: 'accepted' })
-    const other = new KeyRing({ dataDir, now: () => clock.now, lifetime })
-    other.rotate({ dropOld: true })
+    const other = openKeys({ records, dataDir, lifetime })
+    await other.rotate({ dropOld: true })
     await nextTurn()
     expect(await authority.judge(token)).toMatchObject({ kind: 'refused' })
-    expect(keys.current().kid).toBe(other.current().kid)
+    expect((await keys.current()).kid).toBe((await other.current()).kid)
   })
 
   it('processes that open at once use the same key', async () => {
-    const { dataDir, clock } = await openAuthority()
-    const options = { dataDir: `${dataDir}/fresh`, now: () => clock.now, lifetime }
-    const kids = Array.from({ length: 8 }, () => new KeyRing(options)).map((ring) => ring.current().kid)
+    const { dataDir, records } = await openAuthority()
+    const options = { dataDir: `${dataDir}/fresh`, records, lifetime }
+    const rings = Array.from({ length: 8 }, () => openKeys(options))
+    const kids = await Promise.all(rings.map(async (ring) => (await ring.current()).kid))
     expect(new Set(kids).size).toBe(1)
   })
 })

@@ -15,6 +15,7 @@ import { traffic } from './0013-traffic.ts'
 import { adminSessions } from './0014-admin-sessions.ts'
 import { notifications } from './0015-notifications.ts'
 import { stageLooks } from './0016-stage-looks.ts'
+import { signingKeys } from './0017-signing-keys.ts'
 
 /** Append-only. A database's version is the number of steps that were run on it. */
 export const migrations: readonly Migration[] = [
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   adminSessions,
   notifications,
   stageLooks,
+  signingKeys,
 ]
