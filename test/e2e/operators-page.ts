@@ -1,12 +1,12 @@
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { type ApiClient, bearer, createClient, fetchToken, jsonOf } from '../helpers/api-client.ts'
+import { hasChromium, openChromium } from '../helpers/chromium.ts'
 import { type Daemon, startDaemon } from '../helpers/daemon.ts'
 import { type Answer, exchange } from '../helpers/exchange.ts'
 import { type Origin, startOrigin } from '../helpers/origin.ts'
-import { installed } from '../helpers/rivals.ts'
 
-export const hasChromium = installed('chromium')
+export { hasChromium }
 
 export const product = 'product-9e03c250dbdd48e799aece23bfc44c19'
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
   })
   operator = await createClient(daemon, 'operator', 'write')
   reader = await createClient(daemon, 'reader', 'read')
-  if (hasChromium) browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  if (hasChromium) browser = await openChromium()
 })
 
 afterAll(async () => {

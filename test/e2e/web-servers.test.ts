@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { connect } from 'node:tls'
 import { promisify } from 'node:util'
-import { chromium, type Browser } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { createCertificate } from '../helpers/certificate.ts'
 import { startChild, type Child } from '../helpers/child.ts'
+import { hasChromium, openChromium } from '../helpers/chromium.ts'
 import { freePort } from '../helpers/daemon.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { installed, rivalEnvironment } from '../helpers/rivals.ts'
@@ -88,15 +89,11 @@ async function openHttp3Browser(port: number): Promise<Browser> {
   const digest = createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))
     .digest('base64')
-  return await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      `--origin-to-force-quic-on=shop.example:${port}`,
-      `--ignore-certificate-errors-spki-list=${digest}`,
-      '--host-resolver-rules=MAP shop.example 127.0.0.1',
-    ],
-  })
+  return await openChromium([
+    `--origin-to-force-quic-on=shop.example:${port}`,
+    `--ignore-certificate-errors-spki-list=${digest}`,
+    '--host-resolver-rules=MAP shop.example 127.0.0.1',
+  ])
 }
 
 describe.each([caddy, nginx])('$program in front, as docs/deploy.md says', (server) => {
@@ -170,7 +167,7 @@ describe.each([caddy, nginx])('$program in front, as docs/deploy.md says', (serv
     expect(await ask('/a')).toContain(`\r\nalt-svc: h3=":${port}"`)
   })
 
-  it.skipIf(!canRun || server.program !== 'caddy' || !installed('chromium'))(
+  it.skipIf(!canRun || server.program !== 'caddy' || !hasChromium)(
     'serves pages over HTTP/3 to a browser, with its address and scheme',
     async () => {
       const browser = await openHttp3Browser(port)

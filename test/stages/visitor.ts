@@ -1,11 +1,11 @@
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { eventTypes, type StageContent, type StageFields } from '../../src/stages/stage.ts'
-import { installed } from '../helpers/rivals.ts'
+import { hasChromium, openChromium } from '../helpers/chromium.ts'
 import { until } from '../helpers/until.ts'
 import { openStorefront, settings, startStorefront, type Storefront } from './storefront.ts'
 
-export const hasChromium = installed('chromium')
+export { hasChromium }
 
 export const html = `<!doctype html><html lang="en"><head><title>Shoes</title></head><body>
 <h1>Shoes</h1><a id="first" href="/other">other</a><div style="height:3000px"></div><h2 id="far">Far below</h2>
@@ -44,7 +44,7 @@ interface VisitOptions {
 export function openBrowser(): (stages?: Partial<StageFields>[], options?: VisitOptions) => Promise<Visit> {
   let browser: Browser
   beforeAll(async () => {
-    if (hasChromium) browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+    if (hasChromium) browser = await openChromium()
   })
   afterAll(() => browser?.close())
   return (stages = [{}], options = {}) => visit(browser, stages, options)
