@@ -2,7 +2,9 @@ import type { ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { exchange, untilHit } from '../helpers/exchange.ts'
 import { until } from '../helpers/until.ts'
-import { daemon, go, hasChromium, open, operator, origin, product } from './operators-page.ts'
+import { daemon, go, hasChromium, open, operator, origin, product, useOperatorsPage } from './operators-page.ts'
+
+useOperatorsPage()
 
 describe.skipIf(!hasChromium)('work on the operators’ page', () => {
   it('warms, lists, inspects and purges pages by the buttons of their rows', async () => {

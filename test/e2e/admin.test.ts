@@ -16,8 +16,11 @@ import {
   origin,
   product,
   reader,
+  useOperatorsPage,
   views,
 } from './operators-page.ts'
+
+useOperatorsPage()
 
 const stats = `${prefix}/stats`
 

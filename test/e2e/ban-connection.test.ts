@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { read, speak } from '../http/front/wire.ts'
 import { tagged } from '../http/api/shop.ts'
 import { until } from '../helpers/until.ts'
-import { fill, gone, shop } from './purge-shop.ts'
+import { fill, gone, shop, useShop } from './purge-shop.ts'
+
+useShop()
 
 describe('BAN on a connection with others', () => {
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${shop.host}\r\n\r\n`

@@ -22,33 +22,36 @@ export let operator: ApiClient
 
 export let reader: ApiClient
 
-beforeAll(async () => {
-  origin = await startOrigin()
-  daemon = await startDaemon({
-    config: (url) => ({
-      trustedProxies: ['127.0.0.1'],
-      salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', name: 'Storefront', url, origin: origin.url }],
-    }),
+/** Starts a daemon, clients and a browser for all tests of the file that calls it. */
+export function useOperatorsPage(): void {
+  beforeAll(async () => {
+    origin = await startOrigin()
+    daemon = await startDaemon({
+      config: (url) => ({
+        trustedProxies: ['127.0.0.1'],
+        salesChannels: [{ id: '0190c0de-0000-7000-8000-000000000001', name: 'Storefront', url, origin: origin.url }],
+      }),
+    })
+    const page = (name: string) => ({
+      headers: { 'content-type': 'text/html', 'cache-control': 's-maxage=600', xkey: product },
+      body: `<h1>${name}</h1>`,
+    })
+    for (const path of ['/a', '/b', '/c']) origin.on(path, page(path))
+    origin.on('/admin/admin.js', { body: 'the shop’s own' })
+    origin.on('/sitemap.xml', {
+      body: `<urlset>${['/a', '/b', '/c', '/gone'].map((path) => `<url><loc>${daemon.url}${path}</loc></url>`).join('')}</urlset>`,
+    })
+    operator = await createClient(daemon, 'operator', 'write')
+    reader = await createClient(daemon, 'reader', 'read')
+    if (hasChromium) browser = await openChromium()
   })
-  const page = (name: string) => ({
-    headers: { 'content-type': 'text/html', 'cache-control': 's-maxage=600', xkey: product },
-    body: `<h1>${name}</h1>`,
-  })
-  for (const path of ['/a', '/b', '/c']) origin.on(path, page(path))
-  origin.on('/admin/admin.js', { body: 'the shop’s own' })
-  origin.on('/sitemap.xml', {
-    body: `<urlset>${['/a', '/b', '/c', '/gone'].map((path) => `<url><loc>${daemon.url}${path}</loc></url>`).join('')}</urlset>`,
-  })
-  operator = await createClient(daemon, 'operator', 'write')
-  reader = await createClient(daemon, 'reader', 'read')
-  if (hasChromium) browser = await openChromium()
-})
 
-afterAll(async () => {
-  await browser?.close()
-  await daemon?.stop()
-  await origin?.stop()
-})
+  afterAll(async () => {
+    await browser?.close()
+    await daemon?.stop()
+    await origin?.stop()
+  })
+}
 
 export interface OpenSession {
   cookie: { name: string; value: string }

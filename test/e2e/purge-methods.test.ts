@@ -2,7 +2,9 @@ import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { gatewayRequest } from '../../src/demo/gateway.ts'
 import { speak } from '../http/front/wire.ts'
-import { fill, gone, shop } from './purge-shop.ts'
+import { fill, gone, shop, useShop } from './purge-shop.ts'
+
+useShop()
 
 describe("what Shopware's gateway sends, byte for byte", () => {
   const guzzle = (method: 'PURGE' | 'BAN', target: string, tags?: readonly string[]) =>

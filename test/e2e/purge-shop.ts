@@ -5,17 +5,20 @@ import { openShop, type Shop, tagged } from '../http/api/shop.ts'
 
 export let shop: Shop
 
-beforeAll(async () => {
-  shop = await openShop()
-  shop.origin.otherwise((request) => tagged(`all ${request.path.slice(1)}`))
-})
+/** Starts a daemon for all tests of the file that calls it. Each test finds it without pages. */
+export function useShop(): void {
+  beforeAll(async () => {
+    shop = await openShop()
+    shop.origin.otherwise((request) => tagged(`all ${request.path.slice(1)}`))
+  })
 
-afterAll(() => shop.close())
+  afterAll(() => shop.close())
 
-beforeEach(async () => {
-  await speak(shop.port, `BAN / HTTP/1.1\r\nHost: proxy\r\nConnection: close\r\n\r\n`)
-  shop.origin.forget()
-})
+  beforeEach(async () => {
+    await speak(shop.port, `BAN / HTTP/1.1\r\nHost: proxy\r\nConnection: close\r\n\r\n`)
+    shop.origin.forget()
+  })
+}
 
 /** Caches pages. */
 export async function fill(...paths: string[]): Promise<void> {

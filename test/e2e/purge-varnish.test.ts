@@ -5,7 +5,9 @@ import { type Relay, startRelay } from '../helpers/relay.ts'
 import { startVarnishProxy, type Varnish } from '../helpers/varnish.ts'
 import { until } from '../helpers/until.ts'
 import { speak } from '../http/front/wire.ts'
-import { deliveries, hasVarnish, look, origin, purge, purgeTags, shop } from './varnish-purges.ts'
+import { deliveries, hasVarnish, look, origin, purge, purgeTags, shop, useOrigin } from './varnish-purges.ts'
+
+useOrigin()
 
 describe.skipIf(!hasVarnish)('with a real Varnish', () => {
   let varnish: Varnish

@@ -5,7 +5,9 @@ import { startRelay } from '../helpers/relay.ts'
 import { startVarnishProxy } from '../helpers/varnish.ts'
 import { until } from '../helpers/until.ts'
 import { speak } from '../http/front/wire.ts'
-import { deliveries, hasVarnish, look, origin, purge, purgeTags, shop } from './varnish-purges.ts'
+import { deliveries, hasVarnish, look, origin, purge, purgeTags, shop, useOrigin } from './varnish-purges.ts'
+
+useOrigin()
 
 /** A minimal VCL like Shopware's: no soft purge, no fence. */
 const plainVcl = (vcl: string) => `vcl 4.1;

@@ -20,20 +20,23 @@ export let origin: Origin
 /** Every page of the origin contains this version. A test raises it to see which pages have been purged. */
 export const shop = { version: 1 }
 
-beforeAll(async () => {
-  origin = await startOrigin({
-    otherwise: (request) => ({
-      headers: {
-        'content-type': 'text/html',
-        'cache-control': 'public, s-maxage=3600',
-        xkey: `all ${request.path.slice(1)}`,
-      },
-      body: `version ${shop.version} of ${request.path}`,
-    }),
+/** Starts an origin for all tests of the file that calls it. */
+export function useOrigin(): void {
+  beforeAll(async () => {
+    origin = await startOrigin({
+      otherwise: (request) => ({
+        headers: {
+          'content-type': 'text/html',
+          'cache-control': 'public, s-maxage=3600',
+          xkey: `all ${request.path.slice(1)}`,
+        },
+        body: `version ${shop.version} of ${request.path}`,
+      }),
+    })
   })
-})
 
-afterAll(() => origin.stop())
+  afterAll(() => origin.stop())
+}
 
 /** The body that a Varnish serves for a path. */
 export async function look(varnish: { url: string }, path: string): Promise<string> {

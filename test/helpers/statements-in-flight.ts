@@ -1,14 +1,17 @@
 import pg from 'pg'
 
 let count = 0
+let isCounting = false
 
 /** How many statements wait for PostgreSQL's answer: a virtual clock must not go on meanwhile. */
 export function statementsInFlight(): number {
   return count
 }
 
-/** Counts the statements and connections of this process from now on. */
+/** Counts the statements and connections of this process from now on. Test files that share a process call it several times. */
 export function countStatements(): void {
+  if (isCounting) return
+  isCounting = true
   for (const [owner, method] of [
     [pg.Client.prototype, 'query'],
     [pg.Client.prototype, 'connect'],

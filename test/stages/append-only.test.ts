@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
-import { openStorefront } from './storefront.ts'
+import { shareStorefronts } from './storefront.ts'
+
+const openStorefront = shareStorefronts()
 
 /** The database opened without our code: the schema itself enforces the rules. */
 async function withEvent() {

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
-import { openStorefront } from './storefront.ts'
+import { shareStorefronts } from './storefront.ts'
+
+const openStorefront = shareStorefronts()
 
 const text = readFileSync(new URL('../../docs/stages.md', import.meta.url), 'utf8')
 

@@ -3,7 +3,9 @@ import { openPreviews } from '../../src/auth/previews.ts'
 import { createClient, revokeClient } from '../../src/auth/clients.ts'
 import { signToken, verifyToken } from '../../src/auth/tokens.ts'
 import { exchange } from '../helpers/exchange.ts'
-import { jsonOf, openStorefront, type Storefront } from './storefront.ts'
+import { jsonOf, shareStorefronts, type Storefront } from './storefront.ts'
+
+const openStorefront = shareStorefronts()
 
 async function tokenOf({ app }: Storefront, stageId: string, clientId: string | null = null): Promise<string> {
   return (await (await openPreviews(app)).sign(stageId, clientId)).token

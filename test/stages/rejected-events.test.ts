@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { jsonOf, openStorefront } from './storefront.ts'
+import { jsonOf, shareStorefronts } from './storefront.ts'
+
+const openStorefront = shareStorefronts()
 
 describe('rejected requests', () => {
   const id = '0190c0de-0000-7000-8000-00000000000a'

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
-import { channelId, cookiesOf, germanId, jsonOf, openStorefront } from './storefront.ts'
+import { channelId, cookiesOf, germanId, jsonOf, shareStorefronts } from './storefront.ts'
+
+const openStorefront = shareStorefronts()
 
 describe('a session', () => {
   it('starts with the first impression, in a cookie hidden from scripts and pages', async () => {

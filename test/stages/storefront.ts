@@ -78,17 +78,24 @@ export async function startStorefront(stages: Settings = {}, more: Settings = {}
   return shop
 }
 
-const shared = new Map<string, ReturnType<typeof start>>()
-afterAll(async () => {
-  for (const started of shared.values()) await (await started).stop()
-})
+/** Opens a storefront that the tests of a file share. Each finds it without stages and events. */
+export type OpenStorefront = (stages?: Settings, more?: Settings) => Promise<Storefront>
 
-/** A storefront that the tests of a file share. Each finds it without stages and events. */
-export async function openStorefront(stages: Settings = {}, more: Settings = {}): Promise<Storefront> {
-  const key = JSON.stringify([stages, more])
-  const started = shared.get(key) ?? start(stages, more)
-  shared.set(key, started)
-  const { shop } = await started
+/** Closes the storefronts that it opens after the last test of the file that calls it. */
+export function shareStorefronts(): OpenStorefront {
+  const shared = new Map<string, ReturnType<typeof start>>()
+  afterAll(async () => {
+    for (const started of shared.values()) await (await started).stop()
+  })
+  return (stages = {}, more = {}) => {
+    const key = JSON.stringify([stages, more])
+    const started = shared.get(key) ?? start(stages, more)
+    shared.set(key, started)
+    return started.then(empty)
+  }
+}
+
+async function empty({ shop }: { shop: Storefront }): Promise<Storefront> {
   for (const table of ['vendor_stage_event', 'vendor_stage_session', 'vendor_stage_rollup', 'vendor_stage'])
     await sql`delete from ${sql.table(table)}`.execute(shop.records.db)
   shop.origin.otherwise(page)

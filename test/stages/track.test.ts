@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
-import { channelId, germanId, jsonOf, openStorefront } from './storefront.ts'
+import { channelId, germanId, jsonOf, shareStorefronts } from './storefront.ts'
+
+const openStorefront = shareStorefronts()
 
 describe('an event', () => {
   it('is stored before the response, with the fields of the client and of the server', async () => {

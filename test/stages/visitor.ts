@@ -3,7 +3,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { eventTypes, type StageContent, type StageFields } from '../../src/stages/stage.ts'
 import { hasChromium, openChromium } from '../helpers/chromium.ts'
 import { until } from '../helpers/until.ts'
-import { openStorefront, settings, startStorefront, type Storefront } from './storefront.ts'
+import { type OpenStorefront, settings, shareStorefronts, startStorefront, type Storefront } from './storefront.ts'
 
 export { hasChromium }
 
@@ -43,15 +43,21 @@ interface VisitOptions {
 /** Opens a browser for the tests of a file. The returned function opens a visitor with separate cookies. */
 export function openBrowser(): (stages?: Partial<StageFields>[], options?: VisitOptions) => Promise<Visit> {
   let browser: Browser
+  const openStorefront = shareStorefronts()
   beforeAll(async () => {
     if (hasChromium) browser = await openChromium()
   })
   afterAll(() => browser?.close())
-  return (stages = [{}], options = {}) => visit(browser, stages, options)
+  return (stages = [{}], options = {}) => visit(browser, openStorefront, stages, options)
 }
 
 /** A visitor of a shop with these stages, whose pages are served from the cache. */
-async function visit(browser: Browser, stages: Partial<StageFields>[], options: VisitOptions): Promise<Visit> {
+async function visit(
+  browser: Browser,
+  openStorefront: OpenStorefront,
+  stages: Partial<StageFields>[],
+  options: VisitOptions,
+): Promise<Visit> {
   const shop = await (options.config === undefined ? openStorefront() : startStorefront(options.config))
   await (await shop.app.pages()).remove({ kind: 'all' })
   const headers = {

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { findActive, findPreviewed } from '../../src/stages/active.ts'
-import { channelId, jsonOf, openStorefront } from './storefront.ts'
+import { channelId, jsonOf, shareStorefronts } from './storefront.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { until } from '../helpers/until.ts'
+
+const openStorefront = shareStorefronts()
 
 const visitor = { salesChannelId: channelId, pageType: null, session: null, hidden: [] }
 

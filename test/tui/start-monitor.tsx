@@ -1,16 +1,9 @@
 import { cleanup } from 'ink-testing-library'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { Session } from '../../src/tui/session.ts'
 import { toText } from '../../src/tui/text/line.ts'
 import { warmupTab } from '../../src/tui/tabs/warmup/tab.ts'
 import { FakeSource, watched } from './fake-source.ts'
-
-const open: Session[] = []
-
-afterEach(() => {
-  cleanup()
-  for (const session of open.splice(0)) session.stop()
-})
 
 /** A session on a fake source with a clock that a test sets. `mayWrite` null: nothing limits the client. Nothing is asked again unless the test hurries it. */
 export function start(answers: Record<string, unknown> = {}, mayWrite: boolean | null = null) {
@@ -30,7 +23,10 @@ export function start(answers: Record<string, unknown> = {}, mayWrite: boolean |
     copy: (text) => void copied.push(text),
     save: async (file, content) => (saved.push([file, content]), `/reports/${file}`),
   })
-  open.push(session)
+  onTestFinished(() => {
+    cleanup()
+    session.stop()
+  })
   session.start()
   const text = (columns = 120, rows = 40) => session.screen(columns, rows).map(toText).join('\n')
   return {

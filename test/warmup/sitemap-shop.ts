@@ -14,14 +14,16 @@ export const page = (title: string) => ({
   body: `<h1>${title}</h1>`,
 })
 
-/** Polling options with a long time-out, for slow machines. */
 export let origin: Origin
 
-beforeEach(async () => {
-  origin = await startOrigin()
-})
+/** Starts an origin for each test of the file that calls it. */
+export function useOrigin(): void {
+  beforeEach(async () => {
+    origin = await startOrigin()
+  })
 
-afterEach(() => origin.stop())
+  afterEach(() => origin.stop())
+}
 
 /** A shop with a sitemap index, one gzip child and some pages. */
 export function openShop(url: string, paths: readonly string[]): void {

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { run } from '../helpers/cli.ts'
 import { startDaemon } from '../helpers/daemon.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { channels, openShop, origin } from './sitemap-shop.ts'
+import { channels, openShop, origin, useOrigin } from './sitemap-shop.ts'
+
+useOrigin()
 
 describe('over the API', () => {
   let daemon: Awaited<ReturnType<typeof startDaemon>>

@@ -4,7 +4,9 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { run, start } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
-import { channels, openShop, origin, page, progressIn, project } from './sitemap-shop.ts'
+import { channels, openShop, origin, page, progressIn, project, useOrigin } from './sitemap-shop.ts'
+
+useOrigin()
 
 describe('failed pages', () => {
   const paths = ['/fine', '/gone', '/private']

@@ -4,7 +4,9 @@ import { expect, it } from 'vitest'
 import { run } from '../helpers/cli.ts'
 import { startDaemon } from '../helpers/daemon.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { channels, id, openShop, origin, page, progressIn, project } from './sitemap-shop.ts'
+import { channels, id, openShop, origin, page, progressIn, project, useOrigin } from './sitemap-shop.ts'
+
+useOrigin()
 
 it('warmed pages are hits for visitors of the daemon', async () => {
   const paths = ['/a', '/a?p=2', '/b/c']

@@ -2,7 +2,9 @@ import { expect, it } from 'vitest'
 import { expectRefusal } from '../../helpers/api.ts'
 import { bearer, jsonOf } from '../../helpers/api-client.ts'
 import { speak } from '../front/wire.ts'
-import { api } from './api-of-file.ts'
+import { api, useApi } from './api-of-file.ts'
+
+useApi()
 
 it('answers 404 for an unknown path, but 401 without a token', async () => {
   for (const path of ['/nothing', '', '/', '/stats/more', '/stats%2F', '/STATS', '//stats']) {

@@ -7,7 +7,9 @@ import { openapiDocument } from '../../../src/operations/openapi/document.ts'
 import { type Operation, pathOf, scopeOf } from '../../../src/operations/operation.ts'
 import { expectRefusal } from '../../helpers/api.ts'
 import { bearer, jsonOf } from '../../helpers/api-client.ts'
-import { api } from './api-of-file.ts'
+import { api, useApi } from './api-of-file.ts'
+
+useApi()
 
 const published = operations.filter((operation) => operation.http !== undefined)
 

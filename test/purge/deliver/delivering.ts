@@ -1,4 +1,4 @@
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { realTiming } from '../../../src/lib/timing.ts'
 import { deliverHandler } from '../../../src/purge/deliver/deliver.ts'
 import type { DeliverSettings } from '../../../src/purge/deliver/delivery.ts'
@@ -23,12 +23,6 @@ interface Setting {
   settings?: Partial<DeliverSettings>
   onDelivered?: () => Promise<void>
 }
-
-export const ends: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ends.splice(0)) await end()
-})
 
 /** Opens purges with a worker that delivers them, on a clock that the test can advance. */
 export async function delivering({
@@ -64,7 +58,10 @@ export async function delivering({
       memory: () => 0,
       onEvent: () => {},
     })
-    ends.unshift(() => (stop.abort(), consumed))
+    onTestFinished(async () => {
+      stop.abort()
+      await consumed
+    })
   }
   const deliveries = (proxy: string) =>
     records.db.selectFrom('purge_deliveries').selectAll().where('proxy', '=', proxy).orderBy('purge_id').execute()

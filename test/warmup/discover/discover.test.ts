@@ -1,6 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { discover, index, origin, sockets, urlset } from './sitemaps.ts'
+import { discover, index, origin, sockets, urlset, useSitemaps } from './sitemaps.ts'
+
+useSitemaps()
 
 describe('sitemap files', () => {
   it('reads an index with unannounced gzip children from the origin with the public Host', async () => {

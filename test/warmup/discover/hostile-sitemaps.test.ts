@@ -4,7 +4,9 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { openSitemapFetch } from '../../../src/warmup/discover/discover-fetch.ts'
 import { defaultLimits } from '../../../src/warmup/discover/limits.ts'
-import { discover, index, origin, sockets, urlset } from './sitemaps.ts'
+import { discover, index, origin, sockets, urlset, useSitemaps } from './sitemaps.ts'
+
+useSitemaps()
 
 describe('foreign addresses', () => {
   const foreign = [

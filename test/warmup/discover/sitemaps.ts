@@ -16,25 +16,28 @@ export let origin: Origin
 export let sockets: string[]
 let fetch: SitemapFetch
 
-beforeEach(async () => {
-  origin = await startOrigin()
-  sockets = []
-  const connect = buildConnector({})
-  fetch = openSitemapFetch({
-    timeout: 5_000,
-    redirects: defaultLimits.redirects,
-    retryDelay: 1,
-    connect: (options, callback) => {
-      sockets.push(`${options.hostname}:${options.port}`)
-      connect(options, callback)
-    },
+/** Starts an origin for each test of the file that calls it. */
+export function useSitemaps(): void {
+  beforeEach(async () => {
+    origin = await startOrigin()
+    sockets = []
+    const connect = buildConnector({})
+    fetch = openSitemapFetch({
+      timeout: 5_000,
+      redirects: defaultLimits.redirects,
+      retryDelay: 1,
+      connect: (options, callback) => {
+        sockets.push(`${options.hostname}:${options.port}`)
+        connect(options, callback)
+      },
+    })
   })
-})
 
-afterEach(async () => {
-  await fetch.close()
-  await origin.stop()
-})
+  afterEach(async () => {
+    await fetch.close()
+    await origin.stop()
+  })
+}
 
 export function urlset(...locs: (string | [loc: string, priority: number])[]): string {
   const entries = locs.map((entry) => {

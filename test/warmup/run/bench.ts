@@ -7,14 +7,17 @@ let directory: Scratch
 
 export let bench: WarmupBench
 
-beforeEach(async () => {
-  directory = await scratch('runs')
-  bench = await WarmupBench.open(directory.path)
-})
+/** Opens a bench for each test of the file that calls it. */
+export function useBench(): void {
+  beforeEach(async () => {
+    directory = await scratch('runs')
+    bench = await WarmupBench.open(directory.path)
+  })
 
-afterEach(async () => {
-  await bench.close()
-  await directory.discard()
-})
+  afterEach(async () => {
+    await bench.close()
+    await directory.discard()
+  })
+}
 
 export const notFound: WarmResult = { kind: 'failed', status: 404, error: 'answered 404', retryAfter: null, ms: 1 }

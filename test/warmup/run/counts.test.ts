@@ -8,7 +8,9 @@ import { UrlBits } from '../../../src/warmup/run/url-bits.ts'
 import type { WarmupProgress } from '../../../src/warmup/run/progress.ts'
 import { originOf, rules, stored, urls } from '../../helpers/warmup-bench.ts'
 import { until } from '../../helpers/until.ts'
-import { bench, notFound } from './bench.ts'
+import { bench, notFound, useBench } from './bench.ts'
+
+useBench()
 
 describe('counts', () => {
   const free = { hold: async () => {}, complete: async () => {} }

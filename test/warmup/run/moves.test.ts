@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { cancelRun, pauseRun, resumeRun } from '../../../src/warmup/run/moves.ts'
 import { gate, originOf, stored, urls } from '../../helpers/warmup-bench.ts'
 import { until } from '../../helpers/until.ts'
-import { bench } from './bench.ts'
+import { bench, useBench } from './bench.ts'
+
+useBench()
 
 describe('pause and resume', () => {
   it('finishes requests in flight, starts none, and continues where it stopped', async () => {

@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { listFailures, topFailures } from '../../../src/warmup/run/failures.ts'
 import { readLive } from '../../../src/warmup/run/live.ts'
 import { createRun, readProgress } from '../../../src/warmup/run/runs.ts'
-import { gate, rules, stored, urls, noErrors } from '../../helpers/warmup-bench.ts'
+import { gate, noErrors, rules, stored, urls } from '../../helpers/warmup-bench.ts'
 import { until } from '../../helpers/until.ts'
-import { bench, notFound } from './bench.ts'
+import { bench, notFound, useBench } from './bench.ts'
+
+useBench()
 
 describe('a new run', () => {
   it('has batches alternating between channels, with a message for each', async () => {
