@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startChild, type Child } from '../helpers/child.ts'
-import { type Commands, openCommands } from '../helpers/commands.ts'
-import { freePort, startDaemon, type CommandResult, type Daemon } from '../helpers/daemon.ts'
+import { runCommand } from '../helpers/commands.ts'
+import { freePort, startDaemon, type Daemon } from '../helpers/daemon.ts'
+import type { CommandResult } from '../helpers/environment.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
@@ -18,7 +19,6 @@ const page = {
 
 let origin: Origin
 let projectDir: string
-let commands: Commands
 
 /** A shop with this many pages. `answer` decides when each is sent. */
 async function openShop(pages: number, answer: (path: string) => Promise<void>): Promise<string[]> {
@@ -31,7 +31,7 @@ async function openShop(pages: number, answer: (path: string) => Promise<void>):
 }
 
 const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
-const command = (...args: string[]): Promise<CommandResult> => commands.run(...args)
+const command = (...args: string[]): Promise<CommandResult> => runCommand(args, projectDir)
 const progress = async () => JSON.parse((await command('warmup:progress', '--json')).stdout).progress
 const fetched = () => origin.requests.filter(({ path }) => path.startsWith('/p/')).map(({ path }) => path)
 
@@ -55,8 +55,6 @@ beforeEach(async () => {
     join(projectDir, 'pagecache.yaml'),
     JSON.stringify({ salesChannels, warmup: { retries: 0, concurrency: 4 } }),
   )
-  commands = await openCommands(projectDir)
-  onTestFinished(() => commands.stop())
 })
 
 describe('from another process', () => {

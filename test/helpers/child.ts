@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A program that a test started. It ends with the test process. */
@@ -106,11 +107,12 @@ async function untilReady(
   ready: (logs: string) => boolean | Promise<boolean>,
   within: number,
 ): Promise<void> {
-  const deadline = performance.now() + within
+  const began = performance.now()
+  const deadline = began + within
   while (!(await ready(child.logs()))) {
     const late = performance.now() > deadline
     if (!child.gone() && !late) {
-      await sleep(25)
+      await sleep(Math.min(10 + (performance.now() - began) / 10, 100))
       continue
     }
     const code = await child.stop()
@@ -122,8 +124,13 @@ async function untilReady(
 
 /** Whether an HTTP server answers this URL with the status. */
 export async function answers(url: string, status = 200): Promise<boolean> {
-  return await fetch(url, { signal: AbortSignal.timeout(2_000), redirect: 'manual' }).then(
-    async (response) => (await response.arrayBuffer(), response.status === status),
-    () => false,
-  )
+  return await new Promise((resolve) => {
+    // Loading `fetch` takes longer than this.
+    const request = get(url, { agent: false, timeout: 2_000 }, (response) => {
+      response.resume()
+      response.once('close', () => resolve(response.complete && response.statusCode === status))
+    })
+    request.once('timeout', () => request.destroy())
+    request.once('error', () => resolve(false))
+  })
 }

@@ -1,45 +1,48 @@
-import { fork } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { environment, type CommandResult } from './daemon.ts'
+import { environment, type CommandResult } from './environment.ts'
 
 const script = fileURLToPath(new URL('command-process.ts', import.meta.url))
 
-/** One process that runs many commands. Starting a process for each command takes most of its time. */
-export interface Commands {
-  run(...args: string[]): Promise<CommandResult>
-  stop(): Promise<void>
+/** What a process of `command-process.ts` receives. */
+export interface CommandRequest {
+  args: readonly string[]
+  cwd: string
+  env: NodeJS.ProcessEnv
 }
 
-export async function openCommands(projectDir: string, env: Readonly<Record<string, string>> = {}): Promise<Commands> {
-  const child = fork(script, {
-    env: environment(projectDir, env),
-    cwd: projectDir,
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
-  const ended = once(child, 'exit')
-  const answer = async <T>() => {
-    const [value] = (await Promise.race([
-      once(child, 'message'),
-      ended.then(([code]) => Promise.reject(new Error(`The process of the commands ended with ${code}.`))),
-    ])) as [T]
-    return value
+/** Processes that have run a command and wait for the next one. Starting a process takes most of the time of a command. They end with this one. */
+const idle: ChildProcess[] = []
+
+/** Runs a command of the built program in a process that other commands run in, before and after it but not meanwhile. */
+export async function runCommand(
+  args: readonly string[],
+  projectDir: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  const child = idle.pop() ?? startProcess()
+  child.ref()
+  child.channel!.ref()
+  child.send({ args, cwd: projectDir, env: environment(projectDir, env) } satisfies CommandRequest)
+  const waiting = new AbortController()
+  const { signal } = waiting
+  try {
+    const [result] = (await Promise.race([
+      once(child, 'message', { signal }),
+      once(child, 'exit', { signal }).then(([code, killer]) => {
+        throw new Error(`The process of ${args.join(' ')} ended with ${code ?? killer}.`)
+      }),
+    ])) as [CommandResult]
+    idle.push(child)
+    child.unref()
+    child.channel!.unref()
+    return result
+  } finally {
+    waiting.abort()
   }
-  await answer()
-  let last: Promise<unknown> = Promise.resolve()
-  return {
-    run(...args) {
-      const result = last.then(() => {
-        child.send(args)
-        return answer<CommandResult>()
-      })
-      last = result.catch(() => {})
-      return result
-    },
-    async stop() {
-      child.disconnect()
-      child.kill()
-      await ended
-    },
-  }
+}
+
+function startProcess(): ChildProcess {
+  return fork(script, { execArgv: [], env: environment('/'), stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
 }

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 import { answers, startChild } from './child.ts'
+import { runCommand } from './commands.ts'
+import { environment, type CommandResult } from './environment.ts'
 import { scratch } from './scratch.ts'
 
 const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
@@ -24,12 +26,6 @@ export interface DaemonOptions {
   prefix?: readonly string[]
 }
 
-export interface CommandResult {
-  code: number | null
-  stdout: string
-  stderr: string
-}
-
 export interface Daemon {
   url: string
   host: string
@@ -38,7 +34,7 @@ export interface Daemon {
   projectDir: string
   /** Standard output and standard error so far. */
   logs(): string
-  /** Runs a command of the same build in the same project directory. */
+  /** Runs a command of the same build in the same project directory, in a process that runs other commands too. */
   run(...args: string[]): Promise<CommandResult>
   kill(signal: NodeJS.Signals): void
   /** Resolves when the process has exited, for any reason, to its exit code; null after a signal. */
@@ -73,7 +69,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
     pid: child.pid,
     projectDir,
     logs: child.logs,
-    run: (...args) => runProgram(args, { projectDir, ...(options.env ? { env: options.env } : {}) }),
+    run: (...args) => runCommand(args, projectDir, options.env),
     kill: child.kill,
     ended: child.ended,
     async stop() {
@@ -84,7 +80,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
   }
 }
 
-/** Runs one command of the built program until it exits. */
+/** Runs one command of the built program in a process of its own. */
 export async function runProgram(
   args: readonly string[],
   options: { projectDir: string; env?: Readonly<Record<string, string>>; input?: string; prefix?: readonly string[] },
@@ -129,10 +125,4 @@ async function listen(address: ListenOptions): Promise<Server | null> {
     server.once('error', () => resolve(null))
     server.listen(address, () => resolve(server))
   })
-}
-
-/** The caller's environment without the variables that would change the program's behaviour. */
-export function environment(projectDir: string, extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(PAGECACHE_|APP_ENV$|NODE_OPTIONS$)/.test(name))
-  return { ...Object.fromEntries(inherited), NO_COLOR: '1', PAGECACHE_PROJECT_DIR: projectDir, ...extra }
 }

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { expect } from 'vitest'
 import { answers, startChild, type Child } from './child.ts'
-import { environment, runProgram, type CommandResult } from './daemon.ts'
+import { runProgram } from './daemon.ts'
+import { environment, type CommandResult } from './environment.ts'
 import { until } from './until.ts'
 
 /** The addresses in the README, and what they are for one shop. */

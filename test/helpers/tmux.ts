@@ -61,7 +61,8 @@ export async function openTerminal(
         if (typeof text === 'string' ? !shown.includes(text) : !text.test(shown))
           throw new Error(`${text} is not to be seen in\n${shown}`)
         return shown
-      }),
+        // Each look starts a process.
+      }, 150),
     keys: async (...keys) => void (await tmux('send-keys', '-t', 'test', ...keys)),
     resize: async (columns, rows) =>
       void (await tmux('resize-window', '-t', 'test', '-x', String(columns), '-y', String(rows))),

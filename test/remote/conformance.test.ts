@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ApiClient, createClient, fetchToken } from '../helpers/api-client.ts'
-import { type Commands, openCommands } from '../helpers/commands.ts'
-import { type CommandResult, type Daemon, freePort, runProgram, startDaemon } from '../helpers/daemon.ts'
+import { runCommand } from '../helpers/commands.ts'
+import { type Daemon, freePort, runProgram, startDaemon } from '../helpers/daemon.ts'
+import type { CommandResult } from '../helpers/environment.ts'
 import { type Origin, startOrigin } from '../helpers/origin.ts'
 import { scratch, type Scratch } from '../helpers/scratch.ts'
 import { until } from '../helpers/until.ts'
@@ -30,7 +31,10 @@ let leavers: { here: string; there: string }
 
 let elsewhere: Scratch
 
-let commands: { here: Commands; there: Commands }
+const commands = {
+  here: (...args: string[]) => local.run(...args),
+  there: (...args: string[]) => runCommand([...args, '--server', remote.url], elsewhere.path, credentials()),
+}
 
 /** Two daemons of the same shop, each with its own state: commands run on the machine of one, and with --server on the other. */
 beforeAll(async () => {
@@ -59,15 +63,9 @@ beforeAll(async () => {
     there: (await createClient(remote, 'leaver')).clientId,
   }
   elsewhere = await scratch('elsewhere')
-  commands = {
-    here: await openCommands(local.projectDir),
-    there: await openCommands(elsewhere.path, credentials()),
-  }
 })
 
 afterAll(async () => {
-  await commands?.here.stop()
-  await commands?.there.stop()
   await local?.stop()
   await remote?.stop()
   await origin?.stop()
@@ -120,10 +118,7 @@ function comparable({ code, stdout, stderr }: CommandResult): { code: number | n
 
 /** Waits until the warmups of both daemons have ended: what is fresh afterwards must not depend on their speed. */
 async function warmed(): Promise<void> {
-  const runs = [
-    () => commands.here.run('warmup:progress', '--json'),
-    () => commands.there.run('warmup:progress', '--json', '--server', remote.url),
-  ]
+  const runs = [() => commands.here('warmup:progress', '--json'), () => commands.there('warmup:progress', '--json')]
   for (const run of runs)
     await until(
       async () =>
@@ -147,10 +142,7 @@ describe.each(ordered.filter((id) => id in sometimes || (!here.has(id) && !nowhe
   it.each(argvs.map((argv) => [argv.join(' '), argv] as const))('does the same there: %s', async (_, argv) => {
     const given = (clientId: string) => [id, ...argv.map((word) => word.replace('{client}', clientId))]
     const [own, theirs] = (
-      await Promise.all([
-        commands.here.run(...given(leavers.here)),
-        commands.there.run(...given(leavers.there), '--server', remote.url),
-      ])
+      await Promise.all([commands.here(...given(leavers.here)), commands.there(...given(leavers.there))])
     ).map(comparable) as [CommandResult, CommandResult]
     if (id === 'warmup:start') await warmed()
     if (!ofMachine.has(id)) return expect(theirs).toEqual(own)

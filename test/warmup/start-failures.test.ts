@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { run, start } from '../helpers/cli.ts'
+import { start } from '../helpers/cli.ts'
+import { runCommand } from '../helpers/commands.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
 import { channels, openShop, origin, page, progressIn, project, useOrigin } from './sitemap-shop.ts'
@@ -18,7 +19,7 @@ describe('failed pages', () => {
   })
 
   it('exit with 1 under --wait and are listed', async () => {
-    const { code, stdout, stderr } = await run(['warmup:start', '--wait'], { cwd: await project() })
+    const { code, stdout, stderr } = await runCommand(['warmup:start', '--wait'], await project())
     expect(code).toBe(1)
     expect(stderr).toContain('2 of 3 URLs could not be cached')
     expect(stdout).toContain('1 × answered 404')
@@ -27,7 +28,7 @@ describe('failed pages', () => {
 
   it('exit with 0 under --allow-failures or without --wait', async () => {
     const cwd = await project()
-    const allowed = await run(['warmup:start', '--wait', '--allow-failures', '--json'], { cwd })
+    const allowed = await runCommand(['warmup:start', '--wait', '--allow-failures', '--json'], cwd)
     expect(allowed.code).toBe(0)
     expect(JSON.parse(allowed.stdout).progress).toMatchObject({
       processed_urls: 1,
@@ -36,7 +37,7 @@ describe('failed pages', () => {
       remaining_urls: 0,
       percentage: 100,
     })
-    const plain = await run(['warmup:start', '--json'], { cwd })
+    const plain = await runCommand(['warmup:start', '--json'], cwd)
     expect(plain.code).toBe(0)
     expect(Object.keys(JSON.parse(plain.stdout))).toEqual(['success', 'progressId', 'totalUrls'])
     expect(plain.stderr).toContain('No worker is running')
@@ -45,7 +46,7 @@ describe('failed pages', () => {
 
   it('a run without URLs is completed without a worker', async () => {
     const cwd = await tempDir()
-    const { code, stdout, stderr } = await run(['warmup:start'], { cwd })
+    const { code, stdout, stderr } = await runCommand(['warmup:start'], cwd)
     expect([code, stdout]).toEqual([0, expect.stringContaining('0 URLs')])
     expect(stderr).not.toContain('worker')
   })
@@ -56,8 +57,8 @@ describe('failed pages', () => {
     origin.on('/private', { headers: { 'cache-control': 'private' }, body: 'x' })
     origin.on('/=gone', { status: 410 })
     const cwd = await project()
-    await run(['warmup:start', '--wait', '--allow-failures'], { cwd })
-    const value = JSON.parse((await run(['warmup:failures', '--json'], { cwd })).stdout)
+    await runCommand(['warmup:start', '--wait', '--allow-failures'], cwd)
+    const value = JSON.parse((await runCommand(['warmup:failures', '--json'], cwd)).stdout)
     expect(value).toMatchObject({
       success: true,
       total: 3,
@@ -76,23 +77,23 @@ describe('failed pages', () => {
       at: expect.stringMatching(/^\d{4}-.*Z$/),
     })
     const found = async (...flags: string[]) =>
-      JSON.parse((await run(['warmup:failures', '--json', ...flags], { cwd })).stdout).items.map(
+      JSON.parse((await runCommand(['warmup:failures', '--json', ...flags], cwd)).stdout).items.map(
         ({ url }: { url: string }) => url,
       )
     expect(await found('--status', '404')).toEqual(['http://shop.example/gone'])
     expect(await found('--error', 'PRIVATE')).toEqual(['http://shop.example/private'])
     expect(await found('--url', '/gone')).toEqual(['http://shop.example/gone'])
-    const csv = await run(['warmup:failures', '--csv'], { cwd })
+    const csv = await runCommand(['warmup:failures', '--csv'], cwd)
     expect(csv.stdout.split('\n')[0]).toBe('url,variant,status,error,attempts,at')
     expect(csv.stdout.split('\n')).toHaveLength(5)
-    expect(await run(['warmup:failures', '--status', '99'], { cwd })).toMatchObject({
+    expect(await runCommand(['warmup:failures', '--status', '99'], cwd)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('100 to 599'),
     })
   })
 
   it('exit with 1 under --json too, with the value on stdout', async () => {
-    const { code, stdout } = await run(['warmup:start', '--wait', '--json'], { cwd: await project() })
+    const { code, stdout } = await runCommand(['warmup:start', '--wait', '--json'], await project())
     expect(code).toBe(1)
     expect(JSON.parse(stdout)).toMatchObject({ success: true, progress: { failed_urls: 2 } })
   })
@@ -101,7 +102,7 @@ describe('failed pages', () => {
 it('a failed discovery makes a failed run: exit 1 with the reason, with or without --wait', async () => {
   const cwd = await project()
   for (const flags of [['--wait'], []]) {
-    const { code, stderr } = await run(['warmup:start', ...flags], { cwd })
+    const { code, stderr } = await runCommand(['warmup:start', ...flags], cwd)
     expect(code).toBe(1)
     expect(stderr).toContain('No sitemap could be read: http://shop.example/sitemap.xml answered 404')
     expect(await progressIn(cwd)).toMatchObject({
@@ -120,7 +121,7 @@ it('text from the network is escaped before it is printed', async () => {
     join(cwd, 'pagecache.yaml'),
     JSON.stringify({ salesChannels: [{ ...channels('http://shop.example')[0], sitemaps: [] }] }),
   )
-  const { stdout, stderr } = await run(['warmup:start', '--wait'], { cwd })
+  const { stdout, stderr } = await runCommand(['warmup:start', '--wait'], cwd)
   expect(stdout + stderr).not.toContain('\u001b')
 })
 

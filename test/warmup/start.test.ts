@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { run } from '../helpers/cli.ts'
+import { runCommand } from '../helpers/commands.ts'
 import { startDaemon } from '../helpers/daemon.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { channels, id, openShop, origin, page, progressIn, project, useOrigin } from './sitemap-shop.ts'
@@ -41,7 +41,7 @@ it('warmed pages are hits for visitors of the daemon', async () => {
 
 it('without --json progress goes to stderr and a summary to stdout', async () => {
   openShop('http://shop.example', ['/a', '/b', 'http://evil.example/', '/checkout/x'])
-  const { code, stdout, stderr } = await run(['warmup:start', '--wait'], { cwd: await project() })
+  const { code, stdout, stderr } = await runCommand(['warmup:start', '--wait'], await project())
   expect(code).toBe(0)
   expect(stderr).toMatch(/^Reading sitemaps: .*\n[^]*100\.00 % \(2\/2\)/)
   expect(stderr).not.toContain('\u001b')
@@ -55,7 +55,7 @@ it('with --json skipped URLs and unreadable sitemaps are reported on stderr', as
   origin.on('/sitemap.xml', {
     body: '<sitemapindex><sitemap><loc>/1.xml.gz</loc></sitemap><sitemap><loc>/gone.xml</loc></sitemap></sitemapindex>',
   })
-  const { code, stdout, stderr } = await run(['warmup:start', '--wait', '--json'], { cwd: await project() })
+  const { code, stdout, stderr } = await runCommand(['warmup:start', '--wait', '--json'], await project())
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ totalUrls: 1, progress: { status: 'completed' } })
   expect(stderr).toContain('Left out: 1 of other hosts or channels, 1 never cached or with side effects.\n')
@@ -66,7 +66,7 @@ it.each([['--wait'], ['--wait', '--json'], ['--dry-run']])(
   'a warmup without any page to warm in its sitemaps reports why: %j',
   async (...flags) => {
     openShop('http://shop.example', ['http://www.shop.example/a', 'http://www.shop.example/b'])
-    const { code, stderr } = await run(['warmup:start', ...flags], { cwd: await project() })
+    const { code, stderr } = await runCommand(['warmup:start', ...flags], await project())
     expect(code).toBe(0)
     expect(stderr).toContain(
       'Shop (http://shop.example): nothing to warm up. None of the 2 URLs in its sitemaps is a cacheable page of this sales channel. Of other hosts or channels: all. Check the url of this sales channel.\n',
@@ -77,12 +77,12 @@ it.each([['--wait'], ['--wait', '--json'], ['--dry-run']])(
 it('--dry-run lists what would be fetched, fetches no page and creates no run', async () => {
   openShop('http://shop.example', ['/a', '/b', 'http://evil.example/'])
   const cwd = await project()
-  const { code, stdout } = await run(['warmup:start', '--dry-run'], { cwd })
+  const { code, stdout } = await runCommand(['warmup:start', '--dry-run'], cwd)
   expect(code).toBe(0)
   expect(stdout).toBe(
     '2 URLs would be fetched.\n  http://shop.example/a\n  http://shop.example/b\nLeft out: 1 of other hosts or channels.\n',
   )
-  const json = JSON.parse((await run(['warmup:start', '--dry-run', '--json'], { cwd })).stdout)
+  const json = JSON.parse((await runCommand(['warmup:start', '--dry-run', '--json'], cwd)).stdout)
   expect(json).toMatchObject({
     success: true,
     progressId: null,
@@ -99,13 +99,13 @@ it('--dry-run counts fresh pages only under --force and lists a sample of the UR
   const paths = Array.from({ length: 130 }, (_, number) => `/p${number}`)
   openShop('http://shop.example', paths.slice(0, 3))
   const cwd = await project()
-  await run(['warmup:start', '--wait'], { cwd })
+  await runCommand(['warmup:start', '--wait'], cwd)
   openShop('http://shop.example', paths)
   const planned = async (...flags: string[]) =>
-    JSON.parse((await run(['warmup:start', '--dry-run', '--json', ...flags], { cwd })).stdout)
+    JSON.parse((await runCommand(['warmup:start', '--dry-run', '--json', ...flags], cwd)).stdout)
   expect(await planned()).toMatchObject({ totalUrls: 127, fresh: 3, urls: { length: 100 } })
   expect(await planned('--force')).toMatchObject({ totalUrls: 130, fresh: 0 })
-  const { stdout } = await run(['warmup:start', '--dry-run'], { cwd })
+  const { stdout } = await runCommand(['warmup:start', '--dry-run'], cwd)
   expect(stdout.split('\n')).toEqual([
     '127 URLs would be fetched.',
     ...paths.slice(3, 23).map((path) => `  http://shop.example${path}`),
@@ -117,15 +117,15 @@ it('--dry-run counts fresh pages only under --force and lists a sample of the UR
 
 it('an unknown sales channel exits with 3, a batch size out of range with 2; without channels there is nothing to do', async () => {
   const cwd = await project()
-  expect(await run(['warmup:start', '--sales-channel', 'nope'], { cwd })).toMatchObject({
+  expect(await runCommand(['warmup:start', '--sales-channel', 'nope'], cwd)).toMatchObject({
     code: 3,
     stderr: expect.stringContaining(id),
   })
-  expect(await run(['warmup:start', '--batch-size', '1001'], { cwd })).toMatchObject({
+  expect(await runCommand(['warmup:start', '--batch-size', '1001'], cwd)).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('1 to 1000'),
   })
-  const empty = await run(['warmup:start', '--wait', '--json'], { cwd: await tempDir() })
+  const empty = await runCommand(['warmup:start', '--wait', '--json'], await tempDir())
   expect(empty.code).toBe(0)
   expect(JSON.parse(empty.stdout)).toMatchObject({ totalUrls: 0, progress: { status: 'completed', percentage: 100 } })
 })

@@ -11,7 +11,8 @@ import {
   prefix,
   type ApiClient,
 } from '../../helpers/api-client.ts'
-import { runProgram, type CommandResult } from '../../helpers/daemon.ts'
+import { runProgram } from '../../helpers/daemon.ts'
+import type { CommandResult } from '../../helpers/environment.ts'
 import type { Answer } from '../../helpers/exchange.ts'
 import { until } from '../../helpers/until.ts'
 import { read } from '../front/wire.ts'
