@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Timing } from '../lib/timing.ts'
 import type { ConsumeEvent } from './consume-event.ts'
@@ -72,6 +73,8 @@ class Consumer {
   #wake = new AbortController()
   #reason: ConsumeEnd = 'stopped'
   #fatal: { error: unknown } | null = null
+  /** Id of the next membership. A join that failed may have been committed: the next attempt has the same id. */
+  #id = randomUUID()
   #reported: string | null = null
   #taken = 0
   #failures = 0
@@ -101,9 +104,10 @@ class Consumer {
   async #runMembership(): Promise<void> {
     const { queue, kind, transports, timing, onEvent } = this.#options
     const membership = await this.#whenAvailable(() =>
-      queue.join({ kind, transports, types: [...this.#handlers.keys()] }),
+      queue.join({ id: this.#id, kind, transports, types: [...this.#handlers.keys()] }),
     )
     if (!membership) return
+    this.#id = randomUUID()
     const lost = new AbortController()
     const done = new AbortController()
     const keeping = keepMembership({

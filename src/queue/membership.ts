@@ -29,7 +29,7 @@ export async function joinRecords(
   process: ProcessIdentity,
   worker: NewWorker,
 ): Promise<Membership> {
-  const id = randomUUID()
+  const { id = randomUUID() } = worker
   const row: QueueWorkerRow = {
     id,
     host: process.host,
@@ -45,7 +45,11 @@ export async function joinRecords(
     beat: 0,
     stopping: 0,
   }
-  await records.db.insertInto('queue_workers').values(row).execute()
+  await records.db
+    .insertInto('queue_workers')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
+    .execute()
   return new RecordsMembership(records, now, id, worker)
 }
 

@@ -114,6 +114,8 @@ export interface Queue {
 }
 
 export interface NewWorker {
+  /** Given again after a call whose outcome is unknown, so that it leaves no worker behind that never sends a heartbeat. Default: a new one. */
+  id?: string
   kind: 'consumer' | 'daemon'
   /** Highest priority first: a transport is used only while the earlier ones have no message. */
   transports: readonly Transport[]

@@ -2,7 +2,9 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { expect, inject, it, onTestFinished } from 'vitest'
+import { realTiming } from '../../../src/lib/timing.ts'
 import { PostgresDriver } from '../../../src/records/postgres/driver.ts'
+import { consume } from '../../../src/queue/consume.ts'
 import { openQueue } from '../../../src/queue/records-queue.ts'
 import { openRecords } from '../../../src/records/open.ts'
 import type { Records } from '../../../src/records/records.ts'
@@ -154,6 +156,31 @@ it('gives back messages whose claim was committed although the answer was lost',
   await expect(worker.take(claimed!)).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
   proxy.forget(false)
   expect(await worker.take(claimed!)).toMatchObject({ key: 'two' })
+})
+
+it('registers a worker once although the answer to its first attempt was lost', async () => {
+  const proxy = await startForgetfulProxy()
+  const queue = openQueue(await openOver(proxy.port), Date.now)
+  await queue.dispatch([{ transport: 'async', type: 'deliver', payload: null }])
+  const workers = async () => (await execute(testDatabase()!.url, 'select id from queue_workers')).rows
+  const seen: unknown[][] = []
+  proxy.forget(true)
+  await consume({
+    queue,
+    kind: 'consumer',
+    transports: ['async'],
+    handlers: [{ type: 'deliver', handle: async () => void seen.push(await workers()) }],
+    limits: { messages: 1 },
+    stop: new AbortController().signal,
+    timing: realTiming,
+    random: () => 0.5,
+    memory: () => 0,
+    onEvent({ kind }) {
+      if (kind === 'unavailable') proxy.forget(false)
+    },
+  })
+  expect(seen).toEqual([[{ id: expect.any(String) }]])
+  expect(await workers()).toEqual([])
 })
 
 it('waits for a connection that is in use, and says when it waits for too long', async () => {
