@@ -26,6 +26,9 @@ const maxPerClient = 20
 /** Most sessions in memory. */
 const maxKnown = 1000
 
+/** 32 random bytes in base64url. */
+const valuePattern = /^[\w-]{43}$/
+
 const endedSession: Judgement = { kind: 'refused', message: 'The session has ended. Log in again.' }
 
 interface KnownSession {
@@ -68,7 +71,11 @@ export class Sessions implements SessionStore {
   }
 
   async close(value: string): Promise<void> {
+    if (!valuePattern.test(value)) return
     const id = digestOf(value)
+    // Anyone can send a value: only that of a session changes anything.
+    const row = await this.#records.db.selectFrom('admin_sessions').select('id').where('id', '=', id).executeTakeFirst()
+    if (row === undefined && !this.#unsaved.has(id)) return
     this.#closed.set(id, true)
     await this.#records.db
       .deleteFrom('admin_sessions')
@@ -78,7 +85,7 @@ export class Sessions implements SessionStore {
   }
 
   judge(value: string): Judgement | Promise<Judgement> {
-    if (!/^[\w-]{43}$/.test(value)) return endedSession
+    if (!valuePattern.test(value)) return endedSession
     const id = digestOf(value)
     if (this.#closed.has(id)) return endedSession
     const known = this.#known.get(id)

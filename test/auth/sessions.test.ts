@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
-import { beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { createClient, revokeClient } from '../../src/auth/clients.ts'
 import { Sessions, ShopSessions } from '../../src/auth/sessions.ts'
 import type { Judgement } from '../../src/auth/judgement.ts'
+import { lockRecords } from '../helpers/lock-records.ts'
 import { openAuthority } from './authority.ts'
 
 type Opened = Awaited<ReturnType<typeof openAuthority>>
@@ -104,6 +105,14 @@ it('opens and ends although the disk is full', async () => {
     await sessions.close(value)
     await refused(value)
   }
+})
+
+it('whose value is unknown end without a write, which anyone could cause', async () => {
+  const value = await open()
+  await sessions.close(value)
+  const unlock = await lockRecords(opened.dataDir)
+  onTestFinished(unlock)
+  for (const unknown of [value, 'a'.repeat(43), '', 'x'.repeat(10_000)]) await sessions.close(unknown)
 })
 
 it('of a shop carry the token, which the shop judges', async () => {
