@@ -68,6 +68,20 @@ export async function removeFailed(
   })
 }
 
+/**
+ * Deletes a slice of the messages of a type that failed before `before` (milliseconds since the epoch).
+ *
+ * @returns the number of deleted messages; 0 if none is left
+ */
+export async function pruneFailed(
+  { db }: Records,
+  { before, limit, type }: { before: number; limit: number; type: string },
+): Promise<number> {
+  const old = failed(db, { type }).select('id').where('failed_at', '<', before).limit(limit)
+  const { numDeletedRows } = await db.deleteFrom('queue_messages').where('id', 'in', old).executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}
+
 async function inBatches(
   records: Records,
   ids: readonly string[] | null,

@@ -3,6 +3,7 @@ import type { App } from '../app.ts'
 import { formatBytes } from '../lib/format-bytes.ts'
 import { formatCount, formatDuration } from '../lib/format.ts'
 import type { Finding, Problem } from '../notify/problems.ts'
+import type { WorkerPresence, WorkerStatistics } from '../queue/queue.ts'
 
 /** Looks for problems of one event; none of them changes anything. */
 type Check = (app: App) => Promise<Finding[]>
@@ -120,11 +121,25 @@ const checkDisk: Check = async (app) => {
 /** Milliseconds: a process that is started after a crash notices a moment later that its predecessor was lost. */
 const noticedWithin = minute
 
-/** Lost processes are reported when their messages are taken over. A machine has recovered once a process was started on it. */
+/** Milliseconds: a crash loop is one problem while each of its processes ends earlier than this. */
+const steadyAfter = 15 * minute
+
+/** The problem of a process that ended without leaving the queue. Further ones of its machine are the same problem until that has passed. */
+export function describeLoss({ process: { host, pid } }: WorkerPresence): Problem {
+  return {
+    event: 'node',
+    subject: host,
+    title: `A process was lost on ${host}`,
+    text: `Process ${pid} of pagecache ended without leaving the queue: it was killed, or it no longer responds. Other processes have taken over its messages. Further losses on this machine are not reported until a process that was started there afterwards has run for ${steadyAfter / minute} minutes.`,
+  }
+}
+
+/** Lost processes are reported when their messages are taken over. A machine has recovered once a process that was started there afterwards lasts. */
 const checkNodes: Check = async (app) => {
   const { workers } = await (await app.queue()).statistics()
-  const isBack = (host: string, since: number) =>
-    workers.some((each) => each.host === host && each.startedAt > since - noticedWithin)
+  const isSteady = ({ startedAt }: WorkerStatistics, since: number) =>
+    startedAt > since - noticedWithin && app.now() - startedAt >= steadyAfter
+  const isBack = (host: string, since: number) => workers.some((each) => each.host === host && isSteady(each, since))
   return [
     {
       event: 'node',

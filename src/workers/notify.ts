@@ -1,7 +1,7 @@
 import type { App } from '../app.ts'
 import type { Finding, Notifier } from '../notify/problems.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
-import type { Handler } from '../queue/queue.ts'
+import type { Handler, WorkerPresence } from '../queue/queue.ts'
 import type { Task } from '../schedule/task.ts'
 
 const minute = 60_000
@@ -43,7 +43,7 @@ async function openNotifier(app: App): Promise<Notifier> {
   return new Opened({ db, webhooks: webhooksOf(app.config.notify), environment, now: app.now })
 }
 
-/** Notifies of each worker process that ended without leaving the queue: it was killed, or its machine is gone. */
+/** Notifies of worker processes that ended without leaving the queue: they were killed, or their machine is gone. */
 export function reportLostWorkers(app: App, onEvent: (event: ConsumeEvent) => void): (event: ConsumeEvent) => void {
   if (app.config.notify.webhooks.length === 0) return onEvent
   return (event) => {
@@ -52,16 +52,7 @@ export function reportLostWorkers(app: App, onEvent: (event: ConsumeEvent) => vo
   }
 }
 
-async function reportLost(
-  app: App,
-  { id, process: { host, pid } }: Extract<ConsumeEvent, { kind: 'buried' }>['worker'],
-): Promise<void> {
-  const notifier = await openNotifier(app)
-  await notifier.raise({
-    event: 'node',
-    subject: host,
-    occurrence: id,
-    title: `A process was lost on ${host}`,
-    text: `Process ${pid} of pagecache ended without leaving the queue: it was killed, or it no longer responds. Other processes have taken over its messages.`,
-  })
+async function reportLost(app: App, worker: WorkerPresence): Promise<void> {
+  const [notifier, { describeLoss }] = await Promise.all([openNotifier(app), import('./notify-checks.ts')])
+  await notifier.raise(describeLoss(worker))
 }

@@ -8,6 +8,9 @@ import { notifyTask } from './notify.ts'
 
 const day = 86_400_000
 
+/** Days for which a notification that could not be sent can be retried: later it is no news. */
+const failedNotificationDays = 14
+
 /** All scheduled tasks. Each opens the parts of the app that it needs when it runs. */
 export function tasksOf(app: App): readonly Task[] {
   const { retention, reverseProxies, notify } = app.config
@@ -68,14 +71,21 @@ async function pruneStages(app: App, stop: AbortSignal): Promise<{ done: boolean
 
 async function cleanUpPages(app: App, stop: AbortSignal): Promise<{ done: boolean; result: string }> {
   const { pruneRuns } = await import('../warmup/run/prune-runs.ts')
-  const { done, result } = await remove(app, stop, app.config.retention.warmupDays, async () => pruneRuns)
+  const runs = await remove(app, stop, app.config.retention.warmupDays, async () => pruneRuns)
+  const notifications = await remove(app, stop, failedNotificationDays, async () => {
+    const [{ pruneFailed }, { notifyType }] = await Promise.all([
+      import('../queue/failed.ts'),
+      import('../notify/notification.ts'),
+    ])
+    return (records, slice) => pruneFailed(records, { ...slice, type: notifyType })
+  })
   const pages = await app.pages()
   const { expired, orphans } = await pages.sweep()
   const fault = pages.fault()
   if (fault !== null) throw fault
   return {
-    done,
-    result: `${plural(expired, 'page')} and ${plural(orphans, 'orphan')} removed; ended warmups: ${result}`,
+    done: runs.done && notifications.done,
+    result: `${plural(expired, 'page')} and ${plural(orphans, 'orphan')} removed; ended warmups: ${runs.result}; failed notifications: ${notifications.result}`,
   }
 }
 

@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { App } from '../../src/app.ts'
+import { thisProcess } from '../../src/lib/process-identity.ts'
 import type { Notification } from '../../src/notify/notification.ts'
 import { doctor } from '../../src/operations/doctor.ts'
+import type { WorkerPresence } from '../../src/queue/queue.ts'
 import { TrafficRecorder } from '../../src/traffic/recorder.ts'
 import { Traffic } from '../../src/traffic/traffic.ts'
 import { notifyTask, reportLostWorkers } from '../../src/workers/notify.ts'
@@ -174,24 +176,77 @@ it('reports a nearly full disk', async () => {
   expect(await check(await project({ diskFree: '1000TB' }))).toMatchObject([{ event: 'disk', state: 'problem' }])
 })
 
-it('reports a lost process once, and that its machine is back once a process was started there', async () => {
-  const app = await project()
-  const worker = {
-    id: 'worker-1',
+describe('a lost process', () => {
+  const lost = (id: string, pid: number): WorkerPresence => ({
+    id,
     beat: 1,
     stopping: false,
-    process: { host: 'shop-2', bootId: null, pidNamespace: null, pid: 42, started: null },
+    process: { ...thisProcess(), pid },
+  })
+  const { host } = thisProcess()
+
+  /** Starts a worker on the machine, `ago` milliseconds before now. */
+  async function startWorker(app: App, ago: number): Promise<void> {
+    const { id } = await (await app.queue()).join({ kind: 'daemon', transports: ['async'], types: [] })
+    const started_at = Math.round(app.now()) - ago
+    await (await app.records()).db.updateTable('queue_workers').set({ started_at }).where('id', '=', id).execute()
   }
-  const seen: string[] = []
-  const onEvent = reportLostWorkers(app, ({ kind }) => void seen.push(kind))
-  onEvent({ kind: 'buried', worker })
-  onEvent({ kind: 'buried', worker })
-  await until(async () => (await queued(app)).length > 0)
-  expect(await queued(app)).toMatchObject([
-    { event: 'node', state: 'problem', subject: 'shop-2', text: expect.stringContaining('Process 42') },
+
+  /** Sets the time at which the loss was reported. */
+  async function reportedAgo(app: App, ago: number): Promise<void> {
+    const since = Math.round(app.now()) - ago
+    await (await app.records()).db.updateTable('notified_problems').set({ since }).execute()
+  }
+
+  it('is reported once for a crash loop, until a process that was started afterwards lasts for 15 minutes', async () => {
+    const app = await project()
+    const seen: string[] = []
+    const onEvent = reportLostWorkers(app, ({ kind }) => void seen.push(kind))
+    const fortyMinutes = 40 * 60_000
+    // It has run all the time, and says nothing about the process that ends.
+    await startWorker(app, 2 * fortyMinutes)
+    onEvent({ kind: 'buried', worker: lost('first', 42) })
+    await until(async () => expect(await queued(app)).toHaveLength(1))
+    expect(await queued(app)).toMatchObject([
+      { event: 'node', state: 'problem', subject: host, text: expect.stringContaining('Process 42') },
+    ])
+    await reportedAgo(app, fortyMinutes)
+    for (const [id, pid] of [
+      ['second', 43],
+      ['third', 44],
+    ] as const) {
+      onEvent({ kind: 'buried', worker: lost(id, pid) })
+      await startWorker(app, 14 * 60_000)
+      expect(await check(app)).toEqual([])
+    }
+    expect(seen).toEqual(['buried', 'buried', 'buried'])
+    await startWorker(app, 16 * 60_000)
+    expect(await check(app)).toMatchObject([{ event: 'node', state: 'recovered', subject: host }])
+    onEvent({ kind: 'buried', worker: lost('later', 45) })
+    await until(async () => expect(await queued(app)).toHaveLength(3))
+  })
+})
+
+it('deletes notifications that failed more than 14 days ago, and no other failed message', async () => {
+  const app = await project({ webhooks: [] })
+  const { db } = await app.records()
+  const queue = await app.queue()
+  const fail = async (type: string, days: number) => {
+    await queue.dispatch([{ transport: 'async', type, payload: days }])
+    const failed_at = Math.round(app.now()) - days * 86_400_000
+    const failed = { transport: 'failed', origin: 'async', failed_at } as const
+    await db.updateTable('queue_messages').set(failed).where('transport', '=', 'async').execute()
+  }
+  for (const type of ['notify.send', 'purge.deliver']) for (const days of [13, 15]) await fail(type, days)
+  const cleanUp = tasksOf(app).find(({ name }) => name === 'vendor_cache.cleanup_pages')!
+  const { done, result } = await cleanUp.run({ stop: new AbortController().signal })
+  expect([done, result]).toEqual([true, expect.stringContaining('failed notifications: 1 row removed')])
+  const left = await db.selectFrom('queue_messages').select(['type', 'payload']).orderBy('id').execute()
+  expect(left.map(({ type, payload }) => `${type} ${payload}`)).toEqual([
+    'notify.send 13',
+    'purge.deliver 13',
+    'purge.deliver 15',
   ])
-  expect(seen).toEqual(['buried', 'buried'])
-  expect(await check(app)).toEqual([])
 })
 
 it('warns in doctor of webhooks that do not sign, without their URL', async () => {
