@@ -40,7 +40,9 @@ export default class CacheList extends BaseCommand {
     const { flags } = await this.parse(CacheList)
     const { type, tag, prefix, limit, offset } = flags
     return this.perform(listPages, { type, tag, prefix, limit, offset }, async (value, output) => {
-      const empty = 'No cached page matches. Pages are cached when they are visited, or by pagecache warmup:start.'
+      const isFiltered = [type, tag, prefix].some((filter) => filter !== undefined)
+      const what = isFiltered ? 'No cached page matches.' : 'No page is cached.'
+      const empty = `${what} Pages are cached when they are visited, or by pagecache warmup:start.`
       await presentList({ columns, ...value, noun: 'page', empty }, output, flags)
     })
   }

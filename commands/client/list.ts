@@ -8,7 +8,7 @@ const columns: readonly Column<EntryOf<typeof listApiClients>>[] = [
   { name: 'scopes', value: (client) => client.scopes.join(' ') },
   { name: 'created', value: (client) => client.createdAt, kind: 'time', minor: true },
   { name: 'created by', value: (client) => client.createdBy, kind: 'text', minor: true },
-  { name: 'last used', value: (client) => client.lastUsedAt, kind: 'time' },
+  { name: 'last used', value: (client) => client.lastUsedAt, kind: 'time', minor: true },
   { name: 'revoked', value: (client) => client.revokedAt, kind: 'time' },
   { name: 'revoked by', value: (client) => client.revokedBy, kind: 'text', minor: true },
 ]

@@ -3,9 +3,9 @@ import { presentList, type Column } from '#src/cli/list.ts'
 import { showConfig } from '#src/operations/config.ts'
 
 const columns: readonly Column<{ key: string; value: unknown; source: string }>[] = [
-  { name: 'key', value: ({ key }) => key },
+  { name: 'key', value: ({ key }) => key, kind: 'url' },
   { name: 'value', value: ({ value }) => JSON.stringify(value), kind: 'text' },
-  { name: 'source', value: ({ source }) => source, kind: 'text', minor: true },
+  { name: 'source', value: ({ source }) => source, kind: 'text' },
 ]
 
 export default class ConfigShow extends BaseCommand {
@@ -31,7 +31,7 @@ export default class ConfigShow extends BaseCommand {
         ['data directory', value.dataDir],
       ])
       output.line()
-      await presentList({ columns, items: value.values, noun: 'value', empty: '' }, output, {})
+      await presentList({ columns, items: value.values, noun: 'value', empty: '' }, output, null)
     })
   }
 }

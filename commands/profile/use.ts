@@ -28,7 +28,7 @@ Without a name, lists the profiles.`
     return this.perform(useProfile, { name: args.name, here: flags.here }, async ({ profile, profiles }, output) => {
       const empty = 'No profile is configured. Define one under profiles in pagecache.yaml.'
       if (args.name === undefined && !flags.here)
-        await presentList({ columns, items: profiles, noun: 'profile', empty }, output, {})
+        await presentList({ columns, items: profiles, noun: 'profile', empty }, output, null)
       output.line(profile === null ? 'Commands run on this machine.' : `Commands run on ${profile}.`)
     })
   }

@@ -1,6 +1,7 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { presentList, type Column } from '#src/cli/list.ts'
 import { presentHours } from '#src/cli/present-purges.ts'
+import { formatDuration } from '#src/lib/format.ts'
 import { purgeStatistics, type PurgeStatistics } from '#src/operations/purge-log.ts'
 
 const tagColumns: readonly Column<PurgeStatistics['topTags'][number]>[] = [
@@ -35,13 +36,13 @@ export default class ReverseProxyStats extends BaseCommand {
         ['Purges', overview.totalPurges],
         ['URLs', overview.distinctUrls],
         ['Tags', overview.distinctTags],
-        ['Response time', `${overview.avgResponseTime} ms`],
+        ['Response time', overview.avgResponseTime === 0 ? null : formatDuration(overview.avgResponseTime / 1000)],
       ])
       await presentHours(hourly, output)
       if (topTags.length > 0 || !output.terminal)
-        await presentList({ columns: tagColumns, items: topTags, noun: 'tag', empty: '' }, output, {})
+        await presentList({ columns: tagColumns, items: topTags, noun: 'tag', empty: '' }, output, null)
       if (proxies.length > 0)
-        await presentList({ columns: proxyColumns, items: proxies, noun: 'proxy', empty: '' }, output, {})
+        await presentList({ columns: proxyColumns, items: proxies, noun: 'proxy', empty: '' }, output, null)
     })
   }
 }

@@ -4,8 +4,8 @@ import { needlessYes, symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { listScheduledTasks } from '#src/operations/scheduled-task.ts'
 
 const columns: readonly Column<EntryOf<typeof listScheduledTasks>>[] = [
-  { name: 'Name', value: (task) => task.name },
-  { name: 'Next execution', value: (task) => task.nextExecution, kind: 'time', minor: true },
+  { name: 'Name', value: (task) => task.name, kind: 'url' },
+  { name: 'Next execution', value: (task) => task.nextExecution, kind: 'time' },
   { name: 'Last execution', value: (task) => task.lastExecution, kind: 'time', minor: true },
   { name: 'Run interval', value: (task) => task.runInterval, minor: true },
   { name: 'Status', value: (task) => task.status },

@@ -49,6 +49,10 @@ export const messageKind: Kind = {
     })),
 }
 
+export async function countFailed({ performer }: { performer: Performer }): Promise<number> {
+  return (await performer.perform(listFailedMessages, { limit: 1, offset: 0 })).total
+}
+
 /**
  * Finds a thing by its id, a unique beginning of its id, or its name. A complete id is returned unchecked, and so is what matches nothing: the
  * operation itself reports that.

@@ -15,8 +15,8 @@ const frame = 3
 const narrowest = { url: 24, text: 12 }
 
 /**
- * Makes a table fit into `width` cells: shortens long URLs and texts, the longest first, then leaves out minor columns from the right.
- * What is still too wide is left to the table.
+ * Makes a table fit into `width` cells: shortens long URLs and texts, the longest first, then leaves out minor columns: empty ones, which
+ * nobody misses, then those on the right. What is still too wide is left to the table.
  */
 export async function fitColumns(
   columns: readonly FittedColumn[],
@@ -34,7 +34,8 @@ export async function fitColumns(
     const widths = shown.map(widthOf)
     const excess = widths.reduce((sum, each) => sum + each + frame, 1) - width
     const limits = shrink(shown, widths, excess)
-    const minor = shown.findLastIndex((column) => column.minor === true)
+    const empty = shown.findLastIndex((column) => column.minor === true && isEmpty(column))
+    const minor = empty === -1 ? shown.findLastIndex((column) => column.minor === true) : empty
     if (limits !== null || minor === -1) {
       const fitted = shown.map((column, index) => ({
         ...column,
@@ -47,9 +48,13 @@ export async function fitColumns(
       }))
       return { shown: fitted, hidden }
     }
-    hidden.unshift(shown[minor]!.name)
+    if (empty === -1) hidden.unshift(shown[minor]!.name)
     shown = shown.toSpliced(minor, 1)
   }
+}
+
+function isEmpty({ cells }: FittedColumn): boolean {
+  return cells.every((cell) => cell === null || cell === '' || cell === '-')
 }
 
 /** The width of each column after shortening; null where shortening is not enough. */

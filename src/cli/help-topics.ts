@@ -68,5 +68,5 @@ async function showConfiguration(output: Output): Promise<void> {
   await output.hanging('', 'A flag overrides a variable, which overrides the file, which overrides the default.')
   await output.hanging('', 'pagecache init writes a file with every key explained; config:show prints what applies.')
   output.line()
-  await presentList({ columns: keyColumns, items: describeKeys(), noun: 'key', empty: '' }, output, {})
+  await presentList({ columns: keyColumns, items: describeKeys(), noun: 'key', empty: '' }, output, null)
 }

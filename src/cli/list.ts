@@ -55,21 +55,22 @@ export type ViewFlags = Partial<OutputFlags<typeof viewFlags>>
 /**
  * Prints a list: a table that fits the terminal; in a pipe, tab-separated rows of full values; CSV or JSON lines where flags ask for them.
  *
+ * @param flags null: the command has no flags of lists
  * @throws USAGE for an unknown column
  */
-export async function presentList<Item>(list: List<Item>, output: Output, flags: ViewFlags): Promise<void> {
-  const chosen = chooseColumns(list.columns, flags.columns)
-  const items = sortItems(list, flags.sort)
-  if (flags.jsonl) return items.forEach((item) => output.raw(`${JSON.stringify(item)}\n`))
+export async function presentList<Item>(list: List<Item>, output: Output, flags: ViewFlags | null): Promise<void> {
+  const chosen = chooseColumns(list.columns, flags?.columns)
+  const items = sortItems(list, flags?.sort)
+  if (flags?.jsonl) return items.forEach((item) => output.raw(`${JSON.stringify(item)}\n`))
   const head = chosen.map(({ name }) => name)
-  if (flags.csv) return output.raw(await toCsv([head, ...items.map((item) => chosen.map(({ value }) => value(item)))]))
+  if (flags?.csv) return output.raw(await toCsv([head, ...items.map((item) => chosen.map(({ value }) => value(item)))]))
   if (!output.terminal)
     return output.table(
       head,
       items.map((item) => chosen.map(({ show, value }) => (show ?? value)(item))),
     )
   if (items.length === 0) return output.line(list.empty)
-  const cells = chosen.map((column) => showColumn(column, items, flags.iso === true))
+  const cells = chosen.map((column) => showColumn(column, items, flags?.iso === true))
   const fitted = await fitColumns(
     chosen.map(({ name, kind, minor }, index) => ({ name, kind, minor, cells: cells[index]! })),
     output.columns,
@@ -79,7 +80,9 @@ export async function presentList<Item>(list: List<Item>, output: Output, flags:
     items.map((_, row) => fitted.shown.map((column) => column.cells[row]!)),
   )
   if (fitted.hidden.length > 0)
-    output.line(`Not shown: ${fitted.hidden.join(', ')}. Choose with --columns, or use a wider terminal.`)
+    output.prose(
+      `Not shown: ${fitted.hidden.join(', ')}. ${flags === null ? 'Use' : 'Choose with --columns, or use'} a wider terminal.`,
+    )
   output.more(items.length, list.total ?? items.length, list.noun)
 }
 
@@ -109,15 +112,15 @@ function sortItems<Item>({ columns, items }: List<Item>, by: string | undefined)
   if (by === undefined) return items
   const descending = by.startsWith('-')
   const { value } = findColumn(columns, descending ? by.slice(1) : by, '--sort')
-  const sorted = items.toSorted((one, other) => compare(value(one), value(other)))
-  return descending ? sorted.toReversed() : sorted
+  return items.toSorted((one, other) => compare(value(one), value(other), descending))
 }
 
-/** Empty values come last. */
-function compare(one: Cell, other: Cell): number {
+/** Empty values come last in either direction. */
+function compare(one: Cell, other: Cell, descending: boolean): number {
   if (one === null || other === null) return one === other ? 0 : one === null ? 1 : -1
-  if (typeof one === 'number' && typeof other === 'number') return one - other
-  return String(one).localeCompare(String(other))
+  const order =
+    typeof one === 'number' && typeof other === 'number' ? one - other : String(one).localeCompare(String(other))
+  return descending ? -order : order
 }
 
 /** Formats rows as CSV (RFC 4180). Formulas are escaped for spreadsheets, control characters for terminals. */

@@ -28,10 +28,32 @@ export class Output {
     this.#write(text)
   }
 
-  /** Prints `name: value` lines, aligned on a terminal. */
+  /** Prints a sentence, wrapped on a terminal. */
+  prose(text: string): void {
+    for (const line of this.#wrap(text, 0)) this.line(line)
+  }
+
+  /** Prints `name: value` lines; on a terminal aligned, with long values wrapped beneath their beginning. */
   pairs(pairs: readonly (readonly [name: string, value: Cell])[]): void {
     const width = this.terminal ? Math.max(...pairs.map(([name]) => name.length)) + 2 : 0
-    for (const [name, value] of pairs) this.line(`${`${name}:`.padEnd(width)} ${toText(value)}`)
+    for (const [name, value] of pairs) {
+      const [first = '', ...more] = this.#wrap(toText(value), width + 1)
+      this.line(`${`${name}:`.padEnd(width)} ${first}`)
+      for (const line of more) this.line(' '.repeat(width + 1) + line)
+    }
+  }
+
+  /** Breaks text at spaces into lines that fit beside an indent. A longer word, such as a URL to copy, stays whole. */
+  #wrap(text: string, indent: number): string[] {
+    if (!this.terminal) return [text]
+    const most = Math.max(20, this.columns - indent)
+    const lines: string[] = []
+    for (const word of text.split(' ')) {
+      const joined = `${lines.at(-1)} ${word}`
+      if (lines.length > 0 && joined.length <= most) lines[lines.length - 1] = joined
+      else lines.push(word)
+    }
+    return lines
   }
 
   /** Prints text after a label; on a terminal, wraps it and aligns further lines beneath the first. */
@@ -48,7 +70,7 @@ export class Output {
 
   /** On a terminal, says that a list is longer than what is shown. */
   more(shown: number, total: number, noun: string, hint = 'Show more with --limit and --offset.'): void {
-    if (this.terminal && shown < total) this.line(`${shown} of ${plural(total, noun)}. ${hint}`)
+    if (this.terminal && shown < total) this.prose(`${shown} of ${plural(total, noun)}. ${hint}`)
   }
 
   /**

@@ -62,7 +62,7 @@ const transportColumns: readonly Column<MessengerStatistics['transports'][number
 /** Prints the transports; on a terminal only those with messages. */
 export async function presentTransports(transports: MessengerStatistics['transports'], output: Output): Promise<void> {
   const items = transports.filter(({ count }) => !output.terminal || count > 0)
-  await presentList({ columns: transportColumns, items, noun: 'transport', empty: 'No messages.' }, output, {})
+  await presentList({ columns: transportColumns, items, noun: 'transport', empty: 'No messages.' }, output, null)
 }
 
 type WorkerValue = MessengerStatistics['workers'][number]
@@ -83,7 +83,7 @@ function workText({ current, stopping }: WorkerValue): string | null {
 export async function presentWorkers(workers: MessengerStatistics['workers'], output: Output): Promise<void> {
   const empty = 'No worker is running. Start one with messenger:consume, or run serve without --no-workers.'
   if (workers.length === 0) return output.line(empty)
-  await presentList({ columns: workerColumns, items: workers, noun: 'worker', empty }, output, {})
+  await presentList({ columns: workerColumns, items: workers, noun: 'worker', empty }, output, null)
 }
 
 const failedColumns: readonly Column<FailedMessages['items'][number]>[] = [
@@ -108,7 +108,7 @@ export async function presentFailedMessages(
       rows.toSorted((a, b) => b[1] - a[1]),
     )
   }
-  await presentList({ columns: failedColumns, items, noun: 'message', empty: '' }, output, {})
+  await presentList({ columns: failedColumns, items, noun: 'message', empty: '' }, output, null)
   if (items.length < total) output.line(`${items.length} of ${plural(total, 'message')}. Show more with --max.`)
 }
 

@@ -3,6 +3,7 @@ import { formatDuration } from '../lib/format.ts'
 import type { Statistics } from '../operations/cache.ts'
 import { pageTypes, singular } from '../pages/page.ts'
 import { readTraffic } from '../operations/traffic.ts'
+import { presentList, type Column } from './list.ts'
 import type { Session } from './session.ts'
 import type { Output } from './output.ts'
 import { formatRatio } from './present-traffic.ts'
@@ -39,23 +40,29 @@ export async function presentStatistics(value: Statistics, output: Output): Prom
     ['size', value.totalSizeFormatted],
     ['uncompressed', formatBytes(aggregated.totalOriginalSize)],
     ['saved', formatBytes(aggregated.totalSpaceSaved)],
-    ['generation time', formatDuration(aggregated.avgGenerationTime)],
-    ['hit time', formatDuration(aggregated.avgCacheHitTime)],
+    ['generation time', formatAverage(aggregated.avgGenerationTime)],
+    ['hit time', formatAverage(aggregated.avgCacheHitTime)],
     ['compression', aggregated.compressionEnabled ? 'on' : 'off'],
   ])
   output.line()
   // A pipe gets every type, so that a script finds the same lines each time.
   const types = pageTypes.filter((type) => !output.terminal || value.byType[type] > 0)
   if (types.length === 0) return
-  const rows = types.map((type) => {
-    const detail = value.byTypeDetailed[singular[type]]
-    return [
-      type,
-      detail.count,
-      formatBytes(detail.spaceSaved),
-      formatDuration(detail.avgGenerationTime),
-      formatDuration(detail.avgCacheHitTime),
-    ]
-  })
-  await output.table(['type', 'pages', 'saved', 'generation time', 'hit time'], rows)
+  const items = types.map((type) => ({ type, ...value.byTypeDetailed[singular[type]] }))
+  await presentList({ columns, items, noun: 'type', empty: '' }, output, null)
+}
+
+type TypeStatistics = Statistics['byTypeDetailed']['cms'] & { type: string }
+
+const columns: readonly Column<TypeStatistics>[] = [
+  { name: 'type', value: ({ type }) => type },
+  { name: 'pages', value: ({ count }) => count },
+  { name: 'saved', value: ({ spaceSaved }) => formatBytes(spaceSaved) },
+  { name: 'generation time', value: ({ avgGenerationTime }) => formatAverage(avgGenerationTime), minor: true },
+  { name: 'hit time', value: ({ avgCacheHitTime }) => formatAverage(avgCacheHitTime) },
+]
+
+/** An average in seconds; 0: nothing was measured. */
+function formatAverage(seconds: number): string | null {
+  return seconds === 0 ? null : formatDuration(seconds)
 }

@@ -37,6 +37,7 @@ function daemonText(daemon: Status['daemon']): string {
 }
 
 function ratioText({ lastHour, lastDay }: NonNullable<Status['traffic']>): string {
+  if (lastDay.requests === 0) return 'no requests in the last day'
   const text = ({ requests, hitRatio }: typeof lastHour) => `${formatRatio(hitRatio)} of ${plural(requests, 'request')}`
   return `last hour ${text(lastHour)}, last day ${text(lastDay)}`
 }

@@ -1,7 +1,7 @@
 import { formatBytes } from '../lib/format-bytes.ts'
 import { formatCount, formatDuration } from '../lib/format.ts'
 import type { Traffic, TrafficTotals } from '../operations/traffic.ts'
-import { drawChart } from './chart.ts'
+import { drawChart, isWorthDrawing } from './chart.ts'
 import { presentList, type Column } from './list.ts'
 import type { Output } from './output.ts'
 
@@ -24,7 +24,8 @@ export async function presentTraffic(value: Traffic, by: Grouping, output: Outpu
     ['Server errors', totals.statuses['5xx']],
   ])
   output.line()
-  await presentList({ columns: columnsOf(by), items: groupsOf(value, by), noun: by, empty: '' }, output, {})
+  const items = groupsOf(value, by).filter(({ requests }) => !output.terminal || requests > 0)
+  await presentList({ columns: columnsOf(by), items, noun: by, empty: '' }, output, null)
   output.line()
   if (output.terminal) return presentCharts(value, output)
   await output.table(
@@ -41,7 +42,7 @@ function groupsOf({ byType, byChannel, byResult }: Traffic, by: Grouping): Group
 
 function columnsOf(by: Grouping): readonly Column<Group>[] {
   return [
-    { name: by, value: ({ name }) => name },
+    { name: by, value: ({ name }) => name, ...(by === 'channel' && { kind: 'id' as const }) },
     { name: 'requests', value: ({ requests }) => requests },
     // Each result is either a hit or none.
     ...(by === 'result'
@@ -75,12 +76,17 @@ const missColumns: readonly Column<Traffic['topMisses'][number]>[] = [
 async function presentCharts({ series, bucket, topMisses }: Traffic, output: Output): Promise<void> {
   if (topMisses.length > 0) {
     output.line('Most frequent misses:')
-    await presentList({ columns: missColumns, items: topMisses.slice(0, 5), noun: 'path', empty: '' }, output, {})
+    await presentList({ columns: missColumns, items: topMisses.slice(0, 5), noun: 'path', empty: '' }, output, null)
     output.line()
   }
-  output.line(`Requests by ${bucket} (UTC):`)
   const size = { width: Math.min(output.columns, 120), height: 6 }
   const points = series.map(({ at, requests }) => ({ label: inUtc(at), value: requests }))
+  if (!isWorthDrawing(points)) {
+    const { label } = points.find(({ value }) => value > 0)!
+    const finer = bucket === 'minute' ? '' : ' To see their minutes: pagecache cache:traffic --since 1h'
+    return output.prose(`All of them from ${label} UTC on, within ${bucket === 'hour' ? 'an' : 'a'} ${bucket}.${finer}`)
+  }
+  output.line(`Requests by ${bucket} (UTC):`)
   for (const line of drawChart(points, size)) output.line(line)
 }
 

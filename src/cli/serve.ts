@@ -1,6 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import type { OutputFlags } from '@oclif/core/interfaces'
 import { App } from '../app.ts'
+import { findDaemon } from '../config/running-daemon.ts'
 import type { Config } from '../config/schema.ts'
 import { readChannelUrls } from '../config/channel-urls.ts'
 import { withErrorPage } from '../config/error-page.ts'
@@ -118,7 +119,9 @@ export class DaemonRunner {
       },
     }
     // Not the app's signal: a reload replaces the app.
-    const daemon = await interruptible((stop) => serve(app, { ...options, stop }))
+    const daemon = await interruptible((stop) => serve(app, { ...options, stop })).catch((error: unknown) => {
+      throw explainOwnDaemon(error, app)
+    })
     return { success: true, url: daemon.url }
   }
 
@@ -127,6 +130,21 @@ export class DaemonRunner {
     app.ownSignals()
     return app
   }
+}
+
+/** Names the project's own daemon where its port is the one in use. */
+function explainOwnDaemon(error: unknown, { config, loaded }: App): unknown {
+  if (!(error instanceof PagecacheError && error.code === 'LISTEN_FAILED')) return error
+  const running = findDaemon(loaded.places.dataDir)
+  if (running === null || running.port !== config.server.port) return error
+  return new PagecacheError(
+    'LISTEN_FAILED',
+    `The daemon of this project runs already: ${running.url}, process ${running.process.pid}.`,
+    {
+      hint: 'Have it read a changed configuration with: pagecache config:reload. To start it anew, stop it first.',
+      cause: error,
+    },
+  )
 }
 
 /** What an operator who has started the daemon on a terminal may want to do next. */

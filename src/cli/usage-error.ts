@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
 import { printable } from '../lib/safe-text.ts'
@@ -48,7 +49,8 @@ function explain(error: ParserError, command: UsedCommand): Explanation {
   if (error.flags) return unknownFlags(error.flags, command)
   if (Array.isArray(error.args))
     return isMissing(error.args) ? missing(error.args, command) : unexpected(error.args as string[], command)
-  const lines = error.message
+  // oclif colours its messages on a terminal.
+  const lines = stripVTControlCharacters(error.message)
     .replaceAll('\t', '')
     .split('\n')
     .map((line) => line.trim())

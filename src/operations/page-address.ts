@@ -1,4 +1,5 @@
 import { PagecacheError } from '../errors.ts'
+import { maskUrls } from '../lib/safe-text.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
 
 /** The part of a sales channel that names its pages. */
@@ -26,6 +27,14 @@ export function toPageAddress(
   if (channelId !== '' && chosen.length === 0)
     throw new PagecacheError('NOT_FOUND', `There is no sales channel with the id ${channelId}.`)
   const urls = path.test(given) ? addressesOf(given, chosen) : []
+  if (path.test(given) && urls.length === 0)
+    throw new PagecacheError(
+      'INVALID_INPUT',
+      `${field}: ${maskUrls(given)} is a path, but no sales channel is configured`,
+      {
+        hint: 'Give the whole URL, or add a sales channel: pagecache init.',
+      },
+    )
   const known = channels.map(({ url }) => url)
   const [url = given, ...others] = urls
   assertAbsoluteUrl(url, known, field)

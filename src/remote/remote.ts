@@ -26,14 +26,20 @@ export interface Remote extends Performer {
   close(): Promise<void>
 }
 
+/** Unencrypted daemons that this process has warned of. */
+const warnedOf = new Set<string>()
+
 /** Prepares a connection to a daemon. Nothing is sent before the first operation. */
 export async function openRemote(
   credentials: Credentials,
   { signal, report, onWarning }: RemoteOptions,
 ): Promise<Remote> {
   const { server } = credentials
-  if (isUnencrypted(server))
+  // A command may open several connections.
+  if (isUnencrypted(server) && !warnedOf.has(server)) {
+    warnedOf.add(server)
     onWarning(`${server} is not encrypted, so the client secret can be intercepted. Use https.`)
+  }
   const transport = await Transport.open(server, signal)
   const token = new AccessToken(transport, credentials, () => performance.now())
   return {

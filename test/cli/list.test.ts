@@ -21,7 +21,7 @@ const pages: Page[] = [
   { id: '0190c0de-2000-7000-8000-00000000000b', url: `http://a/${'long/'.repeat(40)}end`, hits: 10, at: null },
 ]
 
-async function show(flags: ViewFlags, terminal: { columns: number } | null, items = pages) {
+async function show(flags: ViewFlags | null, terminal: { columns: number } | null, items = pages) {
   let text = ''
   const stream = {
     isTTY: terminal !== null,
@@ -49,6 +49,13 @@ it('leaves out minor columns that do not fit, and says which', async () => {
   expect(await show({}, { columns: 60 })).toContain('Not shown: at. Choose with --columns')
 })
 
+it('leaves out an empty minor column first and without a word, and offers no flag that the command lacks', async () => {
+  const unused = pages.map((page) => ({ ...page, at: null }))
+  expect(await show({}, { columns: 60 }, unused)).not.toContain('Not shown')
+  expect(await show({}, { columns: 60 }, unused)).not.toContain(' at ')
+  expect(await show(null, { columns: 60 })).toContain('Not shown: at. Use a wider terminal.')
+})
+
 it('shortens ids to unique beginnings and shows times relative to now', async () => {
   const text = await show({}, { columns: 200 })
   expect(text).toMatch(/│ 0190c0de-1 │/)
@@ -67,6 +74,7 @@ it('sorts by numbers, with empty values last', async () => {
   expect(await order('hits')).toEqual(['2', '10'])
   expect(await order('-hits')).toEqual(['10', '2'])
   expect(await order('at')).toEqual(['2', '10'])
+  expect(await order('-at')).toEqual(['2', '10'])
 })
 
 it('prints full values in a pipe, as CSV and as JSON lines', async () => {

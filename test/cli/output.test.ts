@@ -22,6 +22,24 @@ it('prints full values between tabs in a pipe', async () => {
   expect(text()).toBe('name\tsize\na\t1\nb\t-\ntotal: 2\n')
 })
 
+it('wraps long values beneath their beginning on a terminal, at spaces only', () => {
+  const { output, text } = capture(true, 30)
+  output.pairs([
+    ['state', 'running since the day before'],
+    ['url', `http://shop.example/${'x'.repeat(30)} and more`],
+  ])
+  output.prose('A sentence of more than thirty characters.')
+  expect(text().split('\n')).toEqual([
+    'state:  running since the day',
+    '        before',
+    `url:    http://shop.example/${'x'.repeat(30)}`,
+    '        and more',
+    'A sentence of more than thirty',
+    'characters.',
+    '',
+  ])
+})
+
 it('prints borders on a terminal and aligns numbers to the right', async () => {
   const { output, text } = capture(true)
   await output.table(

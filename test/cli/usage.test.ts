@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import { toUsageError } from '../../src/cli/usage-error.ts'
 import { run, start } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
@@ -216,5 +217,16 @@ describe('flags of every command', () => {
     await watch(['cache:stats'], 'hit ratio, last hour')
     expect(await run(['status', '--interval', '2s'], { cwd })).toMatchObject({ code: 2 })
     expect(await run(['status', '-w', '--interval', 'x'], { cwd })).toMatchObject({ code: 2 })
+  })
+})
+
+it('explains a conflict of flags on a terminal, where oclif colours its message', () => {
+  const conflict = '\u001b[2m  --jsonl=true cannot also be provided when using --csv\u001b[22m'
+  const error = Object.assign(new Error(`The following error occurred:\n${conflict}\nSee more help with --help`), {
+    oclif: {},
+  })
+  expect(toUsageError(error, { id: 'cache:list', flags: [], args: {} })).toMatchObject({
+    code: 'USAGE',
+    message: '--csv and --jsonl cannot be combined.',
   })
 })

@@ -174,6 +174,14 @@ it('config:validate lists every error of a file, config:path names the file in u
   expect(path).toMatchObject({ code: 0, stdout: `${join(projectDir, 'pagecache.yaml')}\n` })
 })
 
+it('serve names the daemon of the same project that has its port', async () => {
+  const daemon = await open({})
+  const second = await daemon.run('serve', '--port', String(daemon.port))
+  expect(second.code).toBe(1)
+  expect(second.stderr).toContain(`The daemon of this project runs already: ${daemon.url}, process `)
+  expect(second.stderr).toContain('pagecache config:reload')
+})
+
 it('doctor notices that the port belongs to the daemon of another project', async () => {
   const other = await open({})
   const projectDir = await tempDir()

@@ -2,7 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
-import { findIds, messageKind } from '#src/cli/find.ts'
+import { countFailed, findIds, messageKind } from '#src/cli/find.ts'
 import { symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { transportFlag } from '#src/cli/worker-flags.ts'
 import { plural } from '#src/lib/format.ts'
@@ -33,7 +33,9 @@ export default class MessengerFailedRetry extends BaseCommand {
   async run() {
     const { argv, flags } = await this.parse(MessengerFailedRetry)
     const ids = await this.performing(({ performer }) => findIds(performer, messageKind, argv as string[]))
-    if (ids.length === 0) await this.confirm('Retry every failed message?', flags.yes)
+    // Without a message there is nothing to confirm.
+    if (ids.length === 0 && (await this.performing(countFailed)) > 0)
+      await this.confirm('Retry every failed message?', flags.yes)
     return this.perform(
       retryFailedMessages,
       { ...(ids.length === 0 ? { all: true } : { ids }), transport: flags.transport as 'async' | undefined },
