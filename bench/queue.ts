@@ -1,14 +1,18 @@
 /**
  * Claim: two consumers process at least two hundred messages per second, and a message dispatched into an idle queue starts at once.
  *
- *   npx node bench/queue.ts [--messages 4000] [--singles 300] [--deep 100000] [--json]
+ *   npx node bench/queue.ts [--postgres] [--messages 4000] [--singles 300] [--deep 100000] [--only "two consumers"] [--json]
  *
  * Consumers are separate processes; a handler records its start and returns. `messages` are dispatched at once and processed by one and
  * by two consumers, in no group, in one group and in fifty. Then `singles` are dispatched one at a time into the empty queue. Finally,
  * two consumers work while `deep` messages of a group held by another worker wait before theirs. The rival is the minimum that any queue
  * on this database needs: taking and deleting a row, one synced commit each, in one process. Latency runs from before the dispatch to the
  * first line of the handler, on the machine's monotonic clock.
+ *
+ * `--postgres`: the same on a PostgreSQL server that the benchmark starts, with synchronous commits. There the target is 800 messages per
+ * second with two consumers.
  */
+import { randomBytes } from 'node:crypto'
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,9 +21,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
+import pg from 'pg'
 import { openQueue } from '../src/queue/records-queue.ts'
 import type { NewMessage, Queue } from '../src/queue/queue.ts'
 import { openRecords } from '../src/records/open.ts'
+import { execute, startPostgres } from '../test/helpers/postgres.ts'
+import { toPlace } from './lib/queue-place.ts'
 import type { Handled } from './lib/queue-worker.ts'
 import { median, percentile } from './lib/statistics.ts'
 
@@ -28,6 +35,8 @@ const { values } = parseArgs({
     messages: { type: 'string', default: '4000' },
     singles: { type: 'string', default: '300' },
     deep: { type: 'string', default: '100000' },
+    postgres: { type: 'boolean', default: false },
+    only: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 })
@@ -36,40 +45,59 @@ const count = Number(values.messages)
 interface Bench {
   queue: Queue
   directory: string
+  /** URL of the database; null: SQLite. */
+  url: string | null
   handled: Handled[]
 }
 
-const rates = {
-  'bare commits, two per message': await inQueue(bare),
-  'one consumer': await inQueue((bench) => rate(bench, 1, () => ({}))),
-  'two consumers': await inQueue((bench) => rate(bench, 2, () => ({}))),
-  'two consumers, fifty groups': await inQueue((bench) => rate(bench, 2, (index) => ({ group: `g${index % 50}` }))),
-  'two consumers, one group': await inQueue((bench) => rate(bench, 2, () => ({ group: 'g' }))),
-  [`two consumers, ${Number(values.deep).toLocaleString('en')} messages waiting`]: await inQueue(async (bench) => {
+const server = values.postgres
+  ? await startPostgres({ fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on', autovacuum: 'on' })
+  : null
+if (values.postgres && server === null) throw new Error('PostgreSQL is not installed')
+
+const works: Record<string, (bench: Bench) => Promise<number>> = {
+  'bare commits, two per message': bare,
+  'one consumer': (bench) => rate(bench, 1, () => ({})),
+  'two consumers': (bench) => rate(bench, 2, () => ({})),
+  'two consumers, fifty groups': (bench) => rate(bench, 2, (index) => ({ group: `g${index % 50}` })),
+  'two consumers, one group': (bench) => rate(bench, 2, () => ({ group: 'g' })),
+  [`two consumers, ${Number(values.deep).toLocaleString('en')} messages waiting`]: async (bench) => {
     await bench.queue.dispatch(messages(Number(values.deep), () => ({ group: 'deep' })))
     const holder = await bench.queue.join({ kind: 'consumer', transports: ['async'], types: ['bench'] })
     await holder.claim(new Map([['bench', 1]]), 1)
     return rate(bench, 2, () => ({}), holder.beat.bind(holder))
-  }),
+  },
 }
-const latency = await inQueue(singles)
+const rates: Record<string, number> = {}
+for (const [name, work] of Object.entries(works))
+  if (values.only === undefined || values.only === name) rates[name] = await inQueue(work)
+const latency = values.only === undefined ? await inQueue(singles) : null
+await server?.stop()
 if (values.json) console.log(JSON.stringify({ rates, latency }))
 else print()
 
 async function inQueue<T>(work: (bench: Bench) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), 'pagecache-bench-'))
-  const records = await openRecords({ directory, now: Date.now })
+  const url = server === null ? null : await newDatabase(server.url)
+  const records = await openRecords({ directory, postgres: toPlace(url), now: Date.now })
   try {
-    return await work({ queue: openQueue(records, Date.now), directory, handled: [] })
+    return await work({ queue: openQueue(records, Date.now), directory, url, handled: [] })
   } finally {
     await records.close()
     await rm(directory, { recursive: true, force: true })
   }
 }
 
+async function newDatabase(urlOf: (database: string) => string): Promise<string> {
+  const name = `bench_${randomBytes(4).toString('hex')}`
+  await execute(urlOf('postgres'), `create database ${name}`)
+  return urlOf(name)
+}
+
 /** Takes and deletes the same rows without the queue. */
-async function bare({ queue, directory }: Bench): Promise<number> {
+async function bare({ queue, directory, url }: Bench): Promise<number> {
   await queue.dispatch(messages(count, () => ({})))
+  if (url !== null) return bareOnPostgres(url)
   const database = new Database(join(directory, 'records.sqlite'))
   database.pragma('synchronous = FULL')
   const ids = database.prepare<[], string>('SELECT id FROM queue_messages ORDER BY id').pluck().all()
@@ -82,6 +110,20 @@ async function bare({ queue, directory }: Bench): Promise<number> {
   }
   const seconds = (performance.now() - started) / 1000
   database.close()
+  return count / seconds
+}
+
+async function bareOnPostgres(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query<{ id: string }>('select id from queue_messages order by id')
+  const started = performance.now()
+  for (const { id } of rows) {
+    await client.query({ name: 'take', text: "update queue_messages set lease = 'bench' where id = $1", values: [id] })
+    await client.query({ name: 'remove', text: 'delete from queue_messages where id = $1', values: [id] })
+  }
+  const seconds = (performance.now() - started) / 1000
+  await client.end()
   return count / seconds
 }
 
@@ -123,10 +165,10 @@ async function singles(bench: Bench): Promise<{ median: number; p99: number }> {
   return { median: median(latencies), p99: percentile(latencies, 99) }
 }
 
-async function startWorkers({ directory, handled }: Bench, consumers: number): Promise<ChildProcess[]> {
+async function startWorkers({ directory, url, handled }: Bench, consumers: number): Promise<ChildProcess[]> {
   return Promise.all(
     Array.from({ length: consumers }, async () => {
-      const child = fork(new URL('lib/queue-worker.ts', import.meta.url), [directory])
+      const child = fork(new URL('lib/queue-worker.ts', import.meta.url), [directory, ...(url === null ? [] : [url])])
       await once(child, 'message')
       child.on('message', (message) => void handled.push(message as Handled))
       return child
@@ -147,9 +189,10 @@ function print(): void {
   console.log('| | messages per second |\n|---|---|')
   for (const [name, perSecond] of Object.entries(rates))
     console.log(`| ${name} | ${Math.round(perSecond).toLocaleString('en')} |`)
-  console.log(
-    `\ntwo consumers ÷ bare commits: ${(rates['two consumers'] / rates['bare commits, two per message']).toFixed(2)}`,
-  )
+  const [bareRate, ours] = [rates['bare commits, two per message'], rates['two consumers']]
+  if (bareRate !== undefined && ours !== undefined)
+    console.log(`\ntwo consumers ÷ bare commits: ${(ours / bareRate).toFixed(2)}`)
+  if (latency === null) return
   console.log('\n| dispatch to start, idle queue | ms |\n|---|---|')
   console.log(`| median | ${latency.median.toFixed(1)} |\n| 99th percentile | ${latency.p99.toFixed(1)} |`)
 }

@@ -2,13 +2,15 @@ import { realTiming } from '../../src/lib/timing.ts'
 import { consume } from '../../src/queue/consume.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../../src/records/open.ts'
+import { toPlace } from './queue-place.ts'
 
 /** Sent to the parent for each message: the start of its handler, in nanoseconds of the machine's monotonic clock. */
 export interface Handled {
   at: string
 }
 
-const records = await openRecords({ directory: process.argv[2]!, now: Date.now })
+const [, , directory, url = null] = process.argv
+const records = await openRecords({ directory: directory!, postgres: toPlace(url), now: Date.now })
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
 process.send!('ready')

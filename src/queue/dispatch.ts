@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isPostgres } from '../records/locks.ts'
 import { prepareRows } from '../records/statements.ts'
 import type { QueueMessageRow } from '../records/queue-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
@@ -35,9 +36,24 @@ export async function dispatch(db: RecordsDatabase, now: number, messages: Itera
   return added
 }
 
-/** Inserts rows, without those whose key a waiting message already has. Returns how many were inserted. */
+/**
+ * Inserts rows, without those whose key a waiting message already has. Returns how many were inserted. In PostgreSQL, workers take no
+ * message into which this transaction has merged one before it commits: they would not see what it has written.
+ */
 async function insert(db: RecordsDatabase, rows: readonly QueueMessageRow[]): Promise<number> {
-  return (await insertRows.execute(db, rows)).length
+  const inserted = await insertRows.execute(db, rows)
+  if (inserted.length === rows.length || !isPostgres(db)) return inserted.length
+  const ids = new Set(inserted.map(({ id }) => id))
+  const keys = rows.flatMap(({ id, key }) => (key === null || ids.has(id) ? [] : [key]))
+  await db
+    .selectFrom('queue_messages')
+    .select('id')
+    .where('key', 'in', keys)
+    .where('lease', 'is', null)
+    .where('failed_at', 'is', null)
+    .forShare()
+    .execute()
+  return inserted.length
 }
 
 const insertRows = prepareRows<QueueMessageRow, { id: string }>(

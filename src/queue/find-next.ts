@@ -1,105 +1,178 @@
+import { withLocks } from '../records/locks.ts'
 import { prepare } from '../records/statements.ts'
-import type { RecordsDatabase } from '../records/schema.ts'
+import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 import type { Transport } from './queue.ts'
 
 /** A due message. Of several, the one that has been due longest comes first. */
-interface Candidate {
+interface Due {
   id: string
+  type: string
+  group: string | null
   available_at: number
 }
 
-/**
- * Finds the next message of one of the types on a transport: the one that has been due longest and whose group no worker holds. `now`
- * is milliseconds since the epoch. The head of a group is one step in an index, so the time grows with the number of groups, not with
- * the number of messages. The statements are prepared: workers run them for every message and after every write of any process.
- */
-export async function findNext(
+/** Whether a transport has a due message of one of the types whose group no worker holds. `now` is milliseconds since the epoch. */
+export async function hasNext(
   db: RecordsDatabase,
   transport: Transport,
-  types: readonly string[],
+  wanted: ReadonlyMap<string, number>,
   now: number,
-): Promise<string | null> {
-  const waiting = (await waitingTypes(db, { transport })).rows
-  let first: Candidate | null = null
-  for (const { name: type } of waiting) {
-    if (type === null || !types.includes(type)) continue
-    for (const find of [headOfUngrouped, headOfFreeGroups]) {
-      const [head] = (await find(db, { transport, type, now })).rows
-      if (head !== undefined && (first === null || isBefore(head, first))) first = head
-    }
-  }
-  return first?.id ?? null
+): Promise<boolean> {
+  return (await findNext(db, { transport, wanted, now, most: 1 }, reading)).length > 0
 }
 
-function isBefore(one: Candidate, other: Candidate): boolean {
-  return one.available_at === other.available_at ? one.id < other.id : one.available_at < other.available_at
+interface Wish {
+  transport: Transport
+  /** How many messages of each type. */
+  wanted: ReadonlyMap<string, number>
+  /** Milliseconds since the epoch. */
+  now: number
+  /** How many messages in total. */
+  most: number
+}
+
+/**
+ * Finds the next messages of a transport: those that have been due longest and whose groups no worker holds, at most one of each group.
+ * Locks them and their groups until the transaction ends, and skips what other transactions have locked. The head of a group is one step
+ * in an index, so the time grows with the number of groups, not with the number of messages. The statements are prepared: workers run
+ * them for every message and after every write of any process.
+ */
+export async function lockNext(transaction: RecordsTransaction, wish: Wish): Promise<string[]> {
+  const found = await findNext(transaction, wish, locking)
+  const groups = new Set<string | null>()
+  const first = found.filter(({ group }) => group === null || (!groups.has(group) && groups.add(group)))
+  return first.slice(0, wish.most).map(({ id }) => id)
+}
+
+async function findNext(db: RecordsDatabase, { transport, wanted, now, most }: Wish, heads: Heads): Promise<Due[]> {
+  const found: Due[] = []
+  for (const { type, grouped, ungrouped } of (await waitingTypes(db, { transport })).rows) {
+    const limit = Math.min(wanted.get(type) ?? 0, most)
+    if (limit === 0) continue
+    const place = { transport, type, now, limit }
+    if (ungrouped) found.push(...(await heads.ungrouped(db, place)).rows)
+    if (grouped) found.push(...(await heads.ofFreeGroups(db, place)).rows.filter(({ locked }) => locked === 1))
+  }
+  return found.toSorted((one, other) => one.available_at - other.available_at || (one.id < other.id ? -1 : 1))
 }
 
 interface Place {
   transport: Transport
   type: string
   now: number
+  limit: number
 }
 
-/** Finds the next message of one group and type; null if none is due. */
-export async function findNextOfGroup(
-  db: RecordsDatabase,
-  of: { transport: Transport; type: string; group: string },
-  now: number,
-): Promise<string | null> {
-  return (await headOfGroup(db, { ...of, now })).rows[0]?.id ?? null
+interface Locked {
+  /** 1 if the group of the message is locked; always 1 for a reader. */
+  locked: number
 }
 
-const headOfGroup = prepare<Place & { group: string }, Candidate>((db, place) =>
+interface PlaceOfGroup {
+  transport: Transport
+  type: string
+  group: string
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+/** Whether a message of one group and type is due. */
+export async function hasNextOfGroup(db: RecordsDatabase, of: PlaceOfGroup): Promise<boolean> {
+  return (await headOfGroup(db, { ...of, limit: 1 })).rows.length > 0
+}
+
+/** Finds and locks the next message of one group and type; null if none is due or another worker is just taking one. */
+export async function lockNextOfGroup(transaction: RecordsTransaction, of: PlaceOfGroup): Promise<string | null> {
+  const [head] = (await lockedHeadOfGroup(transaction, { ...of, limit: 1 })).rows
+  return head?.locked === 1 ? head.id : null
+}
+
+const headOfGroup = prepare<Place & { group: string }, Due>((db, place) =>
   dueOf(db, place).where('group', '=', place.group),
 )
 
-const headOfUngrouped = prepare<Place, Candidate>((db, place) => dueOf(db, place).where('group', 'is', null))
+const lockedHeadOfGroup = prepare<Place & { group: string }, Due & Locked>((db, place) =>
+  withLocks(db, dueOf(db, place).where('group', '=', place.group).forUpdate().skipLocked()),
+)
 
-function dueOf(db: RecordsDatabase, { transport, type, now }: Place) {
+/** Queries for the heads of a type. */
+type Heads = typeof reading
+
+const reading = {
+  ungrouped: prepare<Place, Due>((db, place) => dueOf(db, place).where('group', 'is', null)),
+  ofFreeGroups: prepare<Place, Due & Locked>((db, place) =>
+    headsOfFreeGroups(db, place).select(({ lit }) => lit(1).as('locked')),
+  ),
+}
+
+const locking: Heads = {
+  ungrouped: prepare<Place, Due>((db, place) => dueOf(db, place).where('group', 'is', null).forUpdate().skipLocked()),
+  ofFreeGroups: prepare<Place, Due & Locked>((db, place) =>
+    withLocks(db, headsOfFreeGroups(db, place).forUpdate('head').skipLocked()),
+  ),
+}
+
+function dueOf(db: RecordsDatabase, { transport, type, now, limit }: Place) {
   return db
     .selectFrom('queue_messages')
-    .select(['id', 'available_at'])
+    .select(['id', 'type', 'group', 'available_at'])
     .where('transport', '=', transport)
     .where('type', '=', type)
     .where('lease', 'is', null)
     .where('available_at', '<=', now)
     .orderBy('available_at')
     .orderBy('id')
-    .limit(1)
+    .limit(limit)
 }
 
-/** Lists the types of the waiting messages of a transport, by walking from name to name in the index. */
-const waitingTypes = prepare<{ transport: Transport }, { name: string | null }>((db, { transport }) =>
-  db
-    .withRecursive('types(name)', (query) =>
-      query
-        .selectFrom('queue_messages')
-        .select(({ fn }) => fn.min<string | null>('type').as('name'))
-        .where('transport', '=', transport)
-        .where('lease', 'is', null)
-        .unionAll(
-          query
-            .selectFrom('types')
-            .select((expression) =>
-              expression
-                .selectFrom('queue_messages as behind')
-                .select(({ fn }) => fn.min('behind.type').as('name'))
-                .where('behind.transport', '=', transport)
-                .where('behind.lease', 'is', null)
-                .whereRef('behind.type', '>', 'types.name')
-                .as('name'),
-            )
-            .where('types.name', 'is not', null),
-        ),
-    )
-    .selectFrom('types')
-    .select('types.name')
-    .where('types.name', 'is not', null),
+/** Lists the types of the waiting messages of a transport, and whether some are in groups, by walking from name to name in the index. */
+const waitingTypes = prepare<{ transport: Transport }, { type: string; grouped: number; ungrouped: number }>(
+  (db, { transport }) =>
+    db
+      .withRecursive('types(name)', (query) =>
+        query
+          .selectFrom('queue_messages')
+          .select(({ fn }) => fn.min<string | null>('type').as('name'))
+          .where('transport', '=', transport)
+          .where('lease', 'is', null)
+          .unionAll(
+            query
+              .selectFrom('types')
+              .select((expression) =>
+                expression
+                  .selectFrom('queue_messages as behind')
+                  .select(({ fn }) => fn.min('behind.type').as('name'))
+                  .where('behind.transport', '=', transport)
+                  .where('behind.lease', 'is', null)
+                  .whereRef('behind.type', '>', 'types.name')
+                  .as('name'),
+              )
+              .where('types.name', 'is not', null),
+          ),
+      )
+      .selectFrom('types')
+      .select((expression) => {
+        const some = (operator: 'is' | 'is not') =>
+          expression
+            .selectFrom('queue_messages as one')
+            .select(({ lit }) => lit(1).as('found'))
+            .where('one.transport', '=', transport)
+            .where('one.lease', 'is', null)
+            .whereRef('one.type', '=', 'types.name')
+            .where('one.group', operator, null)
+            .limit(1)
+        return [
+          expression.ref('types.name').$castTo<string>().as('type'),
+          some('is not').as('grouped'),
+          some('is').as('ungrouped'),
+        ]
+      })
+      .where('types.name', 'is not', null)
+      .$castTo<{ type: string; grouped: number; ungrouped: number }>(),
 )
 
 /** A query over the groups with waiting messages; it walks from name to name in the index. */
-function withGroups(db: RecordsDatabase, transport: Transport, type: string) {
+function withGroups(db: RecordsDatabase, { transport, type }: Place) {
   return db.withRecursive('groups(name)', (query) =>
     query
       .selectFrom('queue_messages')
@@ -126,36 +199,41 @@ function withGroups(db: RecordsDatabase, transport: Transport, type: string) {
   )
 }
 
-/** The message that has been due longest among the heads of the groups that no worker holds. */
-const headOfFreeGroups = prepare<Place, Candidate>((db, { transport, type, now }) =>
-  withGroups(db, transport, type)
-    .selectFrom('groups')
-    .innerJoin('queue_messages as head', (join) =>
-      join.on((on) => {
-        const members = on
-          .selectFrom('queue_messages as member')
-          .select('member.id')
-          .where('member.transport', '=', transport)
-          .where('member.type', '=', type)
-        const first = members
-          .where('member.lease', 'is', null)
-          .whereRef('member.group', '=', 'groups.name')
-          .where('member.available_at', '<=', now)
-        return on('head.id', '=', first.orderBy('member.available_at').orderBy('member.id').limit(1))
-      }),
-    )
-    .select(['head.id', 'head.available_at'])
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('queue_messages as held')
-            .select('held.id')
-            .whereRef('held.group', '=', 'groups.name')
-            .where('held.lease', 'is not', null),
+/** The messages that have been due longest among the heads of the groups that no worker holds. */
+function headsOfFreeGroups(db: RecordsDatabase, place: Place) {
+  const { transport, type, now, limit } = place
+  return (
+    withGroups(db, place)
+      .selectFrom('groups')
+      .innerJoin('queue_messages as head', (join) =>
+        join.on((on) => {
+          const members = on
+            .selectFrom('queue_messages as member')
+            .select('member.id')
+            .where('member.transport', '=', transport)
+            .where('member.type', '=', type)
+          const first = members
+            .where('member.lease', 'is', null)
+            .whereRef('member.group', '=', 'groups.name')
+            .where('member.available_at', '<=', now)
+          return on('head.id', '=', first.orderBy('member.available_at').orderBy('member.id').limit(1))
+        }),
+      )
+      .select(['head.id', 'head.type', 'head.group', 'head.available_at'])
+      // Checked again on the version that is locked.
+      .where('head.lease', 'is', null)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('queue_messages as held')
+              .select('held.id')
+              .whereRef('held.group', '=', 'groups.name')
+              .where('held.lease', 'is not', null),
+          ),
         ),
-      ),
-    )
-    .orderBy('head.available_at')
-    .orderBy('head.id')
-    .limit(1),
-)
+      )
+      .orderBy('head.available_at')
+      .orderBy('head.id')
+      .limit(limit)
+  )
+}

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { prepare } from '../records/statements.ts'
+import { lockingTransaction } from '../records/locks.ts'
 import type { QueueMessageRow, QueueWorkerRow } from '../records/queue-rows.ts'
 import type { Records } from '../records/open.ts'
-import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
+import type { RecordsTransaction } from '../records/schema.ts'
 import { Completions } from './completions.ts'
 import { DoubtfulLeases } from './doubtful-leases.ts'
-import { findNext, findNextOfGroup } from './find-next.ts'
+import { hasNext, hasNextOfGroup, lockNext, lockNextOfGroup } from './find-next.ts'
+import { leaseMessages } from './lease.ts'
 import type { ProcessIdentity } from '../lib/process-identity.ts'
-import type { Membership, Message, NewWorker, Transport, WorkerPresence } from './queue.ts'
+import type { Membership, Message, NewWorker, WorkerPresence } from './queue.ts'
 import {
   assertHeld,
   leaseLost,
@@ -68,7 +69,7 @@ class RecordsMembership implements Membership {
     this.#records = records
     this.#now = now
     this.#worker = worker
-    this.#completions = new Completions((work) => records.db.transaction().execute(work))
+    this.#completions = new Completions((work) => lockingTransaction(records.db).execute(work))
   }
 
   version(): string {
@@ -138,17 +139,13 @@ class RecordsMembership implements Membership {
   async claim(wanted: ReadonlyMap<string, number>, most: number): Promise<Message[]> {
     await this.#doubtful.giveBack((held) => this.#giveBack(held))
     // A read takes no lock, and an idle worker finds nothing. After a successful claim there is likely another message: skip the read.
-    if (!this.#found && !this.#completions.waiting && (await this.#find(this.#records.db, wanted)) === null) return []
+    if (!this.#found && !this.#completions.waiting && !(await this.#hasNext(wanted))) return []
     const claimed: Message[] = []
     const claim = this.#completions.commitWith(async (transaction) => {
       claimed.length = 0
-      const left = new Map(wanted)
-      while (claimed.length < most) {
-        const id = await this.#find(transaction, left)
-        const message = id === null ? null : await this.#lease(transaction, { id, lease: randomUUID() }, false)
-        if (!message) return
-        claimed.push(message)
-        left.set(message.type, left.get(message.type)! - 1)
+      for (const transport of this.#worker.transports) {
+        const due = await lockNext(transaction, { transport, wanted, now: this.#now(), most })
+        if (due.length > 0) return void claimed.push(...(await this.#lease(transaction, due, false)))
       }
     })
     await this.#doubtful.note(claimed, claim)
@@ -156,53 +153,33 @@ class RecordsMembership implements Membership {
     return claimed
   }
 
-  async #find(db: RecordsDatabase, wanted: ReadonlyMap<string, number>): Promise<string | null> {
-    const types = [...wanted].flatMap(([type, count]) => (count > 0 ? [type] : []))
-    for (const transport of types.length === 0 ? [] : this.#worker.transports) {
-      const id = await findNext(db, transport, types, this.#now())
-      if (id !== null) return id
-    }
-    return null
+  async #hasNext(wanted: ReadonlyMap<string, number>): Promise<boolean> {
+    for (const transport of this.#worker.transports)
+      if (await hasNext(this.#records.db, transport, wanted, this.#now())) return true
+    return false
   }
 
-  async take(message: Message): Promise<Message | null> {
-    const { transport, type, group } = message
+  async take({ transport, type, group }: Message): Promise<Message | null> {
     if (group === null) return null
     await this.#doubtful.giveBack((held) => this.#giveBack(held))
-    for (;;) {
-      const id = await findNextOfGroup(this.#records.db, { transport, type, group }, this.#now())
-      if (id === null) return null
-      const held = { id, lease: randomUUID() }
-      const taken = await this.#doubtful.note([held], this.#lease(this.#records.db, held, true))
-      if (taken) return taken
-      if (await this.#isHeldByOthers(group)) return null
-    }
+    const place = { transport, type, group, now: this.#now() }
+    if (!(await hasNextOfGroup(this.#records.db, place))) return null
+    const taken: Message[] = []
+    const take = lockingTransaction(this.#records.db).execute(async (transaction) => {
+      taken.length = 0
+      const id = await lockNextOfGroup(transaction, place)
+      if (id !== null) taken.push(...(await this.#lease(transaction, [id], true)))
+    })
+    await this.#doubtful.note(taken, take)
+    return taken[0] ?? null
   }
 
-  /**
-   * Leases a message in one statement; null if another worker was faster with it or with its group. `shared`: this worker may already
-   * hold a message of the group.
-   */
-  async #lease(db: RecordsDatabase, held: Held, shared: boolean): Promise<Message | null> {
-    const lease = { ...held, worker: this.id, now: this.#now() }
-    const [row] = (await (shared ? leaseShared : leaseAlone)(db, lease)).rows
-    return row ? toMessage(row) : null
+  #lease(transaction: RecordsTransaction, ids: readonly string[], shared: boolean): Promise<Message[]> {
+    return leaseMessages(transaction, ids, { lease: randomUUID(), worker: this.id, now: this.#now(), shared })
   }
 
   #giveBack(held: Held, delay = 0): Promise<void> {
     return this.#settle(held, (transaction, row) => putBack(transaction, row, { now: this.#now(), delay }))
-  }
-
-  async #isHeldByOthers(group: string): Promise<boolean> {
-    const held = await this.#records.db
-      .selectFrom('queue_messages')
-      .select('id')
-      .where('group', '=', group)
-      .where('lease', 'is not', null)
-      .where('worker', '!=', this.id)
-      .limit(1)
-      .executeTakeFirst()
-    return held !== undefined
   }
 
   async hold(transaction: RecordsTransaction, message: Message): Promise<void> {
@@ -244,47 +221,5 @@ class RecordsMembership implements Membership {
       await putBackAll(transaction, this.id, this.#now())
       await transaction.deleteFrom('queue_workers').where('id', '=', this.id).execute()
     })
-  }
-}
-
-interface NewLease {
-  id: string
-  lease: string
-  worker: string
-  now: number
-}
-
-const leaseAlone = prepare<NewLease, QueueMessageRow>((db, lease) => leaseUnlessHeld(db, lease, null))
-
-const leaseShared = prepare<NewLease, QueueMessageRow>((db, lease) => leaseUnlessHeld(db, lease, lease.worker))
-
-/** Leases a message unless a message of its group is held, by a worker other than `sharedWith`. */
-function leaseUnlessHeld(db: RecordsDatabase, { id, lease, worker, now }: NewLease, sharedWith: string | null) {
-  return db
-    .updateTable('queue_messages')
-    .set({ lease, worker, taken_at: now })
-    .where('id', '=', id)
-    .where('lease', 'is', null)
-    .where(({ not, exists, selectFrom }) => {
-      const held = selectFrom('queue_messages as held')
-        .select('held.id')
-        .whereRef('held.group', '=', 'queue_messages.group')
-        .where('held.lease', 'is not', null)
-      return not(exists(sharedWith === null ? held : held.where('held.worker', '!=', sharedWith)))
-    })
-    .returningAll()
-}
-
-function toMessage(row: QueueMessageRow): Message {
-  return {
-    id: row.id,
-    transport: row.transport as Transport,
-    type: row.type,
-    payload: JSON.parse(row.payload) as unknown,
-    group: row.group,
-    key: row.key,
-    attempts: row.attempts,
-    createdAt: row.created_at,
-    lease: row.lease!,
   }
 }

@@ -9,6 +9,7 @@ import {
   type Dialect,
   type Driver,
   type QueryResult,
+  type SelectQueryNode,
 } from 'kysely'
 import { toRecordsError } from './errors.ts'
 import type { Presence } from './presence.ts'
@@ -24,7 +25,14 @@ export function sqliteDialect(database: Database.Database, file: string, presenc
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => new SqliteDriver(database, file, presence),
     createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => new SqliteCompiler(),
+  }
+}
+
+/** Omits locks of rows (`for update`), which only PostgreSQL needs: here a transaction has the lock of the whole file. */
+class SqliteCompiler extends SqliteQueryCompiler {
+  protected override visitSelectQuery({ endModifiers: _, ...node }: SelectQueryNode): void {
+    super.visitSelectQuery(node)
   }
 }
 

@@ -1,14 +1,11 @@
-import { PostgresAdapter, sql, type Kysely } from 'kysely'
+import { sql, type Kysely } from 'kysely'
+import { isPostgres } from '../locks.ts'
 
 /** The parts of the schema that each database has in its own language: triggers, and the numbers of rows. */
 
 const message = 'an event is never changed; only its customer may be forgotten'
 
 const columns = ['id', 'popup_id', 'event_type', 'sales_channel_id', 'page_type', 'request_url', 'created_at']
-
-function isPostgres<T>(db: Kysely<T>): boolean {
-  return db.getExecutor().adapter instanceof PostgresAdapter
-}
 
 /** Refuses every UPDATE except one that sets `customer_id` to null. */
 export async function refuseUpdates<T>(db: Kysely<T>): Promise<void> {

@@ -1,0 +1,76 @@
+import { prepare, type Prepared } from '../records/statements.ts'
+import type { QueueMessageRow } from '../records/queue-rows.ts'
+import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
+import type { Message, Transport } from './queue.ts'
+
+interface NewLease {
+  lease: string
+  worker: string
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+/**
+ * Leases messages of different groups that this transaction has locked with their groups. Returns those that it got, in the order of the
+ * ids: not one whose group is held, by a worker other than this one if `shared`.
+ */
+export async function leaseMessages(
+  transaction: RecordsTransaction,
+  ids: readonly string[],
+  { shared, ...lease }: NewLease & { shared: boolean },
+): Promise<Message[]> {
+  const statements = shared ? leasesShared : leasesAlone
+  let statement = statements.get(ids.length)
+  if (statement === undefined) statements.set(ids.length, (statement = prepareLease(ids.length, shared)))
+  const { rows } = await statement(transaction, { ...lease, ...ids })
+  return ids.flatMap((id) => rows.filter((row) => row.id === id).map(toMessage))
+}
+
+/** The ids have their positions as names. */
+type Values = NewLease & Record<number, string>
+
+/** By the number of messages. */
+const leasesAlone = new Map<number, Prepared<Values, QueueMessageRow>>()
+const leasesShared: typeof leasesAlone = new Map()
+
+function prepareLease(count: number, shared: boolean): Prepared<Values, QueueMessageRow> {
+  return prepare<Values, QueueMessageRow>((db, values) => {
+    const ids = Array.from({ length: count }, (_, position) => values[position]!)
+    return leaseUnlessHeld(db, ids, values, shared)
+  })
+}
+
+function leaseUnlessHeld(
+  db: RecordsDatabase,
+  ids: readonly string[],
+  { lease, worker, now }: NewLease,
+  shared: boolean,
+) {
+  return db
+    .updateTable('queue_messages')
+    .set({ lease, worker, taken_at: now })
+    .where('id', 'in', ids)
+    .where('lease', 'is', null)
+    .where(({ not, exists, selectFrom }) => {
+      const held = selectFrom('queue_messages as held')
+        .select('held.id')
+        .whereRef('held.group', '=', 'queue_messages.group')
+        .where('held.lease', 'is not', null)
+      return not(exists(shared ? held.where('held.worker', '!=', worker) : held))
+    })
+    .returningAll()
+}
+
+function toMessage(row: QueueMessageRow): Message {
+  return {
+    id: row.id,
+    transport: row.transport as Transport,
+    type: row.type,
+    payload: JSON.parse(row.payload) as unknown,
+    group: row.group,
+    key: row.key,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    lease: row.lease!,
+  }
+}

@@ -1,0 +1,29 @@
+import { PostgresAdapter, sql, type SelectQueryBuilder } from 'kysely'
+import type { RecordsDatabase } from './schema.ts'
+
+/** Whether the records are in PostgreSQL. */
+export function isPostgres(db: Pick<RecordsDatabase, 'getExecutor'>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
+}
+
+/**
+ * A transaction that relies on its locks alone: it conflicts with no other one, and each statement sees what was committed before it. In
+ * SQLite every transaction has the lock of the whole file.
+ */
+export function lockingTransaction(db: RecordsDatabase) {
+  return db.transaction().setIsolationLevel('read committed')
+}
+
+/**
+ * Adds to each row of a query whether this transaction has obtained the lock of its group (1), which it then keeps until it ends. In
+ * SQLite it always has.
+ */
+export function withLocks<DB, TB extends keyof DB, Row extends { group: string | null }>(
+  db: RecordsDatabase,
+  rows: SelectQueryBuilder<DB, TB, Row>,
+) {
+  const lock = isPostgres(db)
+    ? sql<number>`pg_try_advisory_xact_lock(hashtextextended(${sql.ref('found.group')}, 0))::int`
+    : sql<number>`1`
+  return db.selectFrom(rows.as('found')).selectAll('found').select(lock.as('locked'))
+}
