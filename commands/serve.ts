@@ -24,6 +24,7 @@ export default class Serve extends BaseCommand {
     const { flags } = await this.parse(Serve)
     this.configValues = toConfigValues(flags)
     this.#flags = flags
+    this.mayUpgrade = flags.migrate
     return this.withApp((app) => this.#daemon.run(app, flags, this.configFlags))
   }
 

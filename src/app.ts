@@ -18,6 +18,8 @@ export interface AppOptions {
   loaded: LoadedConfig
   /** Reports what an operator should know but is not an error, such as a repaired index or a full disk. */
   onWarning(message: string): void
+  /** Whether to migrate a PostgreSQL database that an older version has made; SQLite's file always is. */
+  mayUpgrade?: boolean
 }
 
 /**
@@ -37,7 +39,8 @@ export class App {
 
   constructor(options: AppOptions) {
     this.loaded = options.loaded
-    this.#place = toPlace(this.loaded.places.dataDir, this.config.records)
+    const { mayUpgrade = false } = options
+    this.#place = toPlace(this.loaded.places.dataDir, { ...this.config.records, mayUpgrade })
     this.#onWarning = options.onWarning
   }
 

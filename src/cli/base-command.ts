@@ -36,6 +36,9 @@ export abstract class BaseCommand extends Command {
   /** Input fields whose flag or argument has a different name; used in error messages. */
   static fieldNames: Readonly<Record<string, string>> = {}
 
+  /** Whether the command may migrate a PostgreSQL database that an older version has made. */
+  protected mayUpgrade = false
+
   #global: GlobalFlags = readGlobalFlags({})
   readonly #messages = new Messages()
   #hostNamed = false
@@ -221,7 +224,8 @@ export abstract class BaseCommand extends Command {
    */
   protected async withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
     assertLocal(await this.remote(true), this.id ?? 'This command')
-    const app = new App({ loaded: await this.load(), onWarning: (message) => this.tell(message) })
+    const { mayUpgrade } = this
+    const app = new App({ loaded: await this.load(), onWarning: (message) => this.tell(message), mayUpgrade })
     app.ownSignals()
     try {
       return await work(app)

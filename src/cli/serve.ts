@@ -35,6 +35,9 @@ export const serveFlags = {
     helpValue: '<path>',
     exclusive: ['host'],
   }),
+  migrate: Flags.boolean({
+    summary: 'Migrate a PostgreSQL database that an older version has made; by default the daemon refuses it.',
+  }),
   'watch-config': Flags.boolean({ summary: 'Read the configuration again whenever its file changes.' }),
   shop: Flags.option({
     options: ['plain', 'shopware'] as const,
@@ -104,7 +107,7 @@ export class DaemonRunner {
       terminal: process.stderr.isTTY === true,
       parent: this.#parent,
       reload: async () => this.#withShop(await reloadConfig(configFlags, app.loaded.file)),
-      open: (loaded) => this.#open(loaded),
+      open: (loaded) => this.#open(loaded, flags.migrate),
       onLog: (log) => {
         this.#log = log
       },
@@ -125,8 +128,8 @@ export class DaemonRunner {
     return { success: true, url: daemon.url }
   }
 
-  #open(loaded: LoadedConfig): App {
-    const app = new App({ loaded, onWarning: (message) => void this.warn(message) })
+  #open(loaded: LoadedConfig, mayUpgrade: boolean): App {
+    const app = new App({ loaded, onWarning: (message) => void this.warn(message), mayUpgrade })
     app.ownSignals()
     return app
   }

@@ -144,7 +144,7 @@ const profile = z.strictObject({
 })
 
 /** A connection URI of libpq, with or without credentials and parameters. */
-function databaseUrl() {
+export function databaseUrl() {
   return value.textOrNull(
     'a URL such as postgres://user:password@host:5432/database',
     /^postgres(?:ql)?:\/\/(?:[^\s/?#@]*@)?[^\s/?#@:]*(?::\d{1,5})?(?:\/[^\s?#]*)?(?:\?[^\s#]*)?$/,

@@ -15,6 +15,7 @@ import { readStatus } from './status.ts'
 import * as traffic from './traffic.ts'
 import { liveTraffic } from './traffic-live.ts'
 import * as purgeLog from './purge-log.ts'
+import * as records from './records.ts'
 import * as warmup from './warmup.ts'
 import { startWarmup } from './warmup-start.ts'
 import { watchWarmup } from './warmup-watch.ts'
@@ -51,6 +52,8 @@ export const operations: readonly Operation[] = [
   doctor,
   readStatus,
   initProject,
+  records.copyRecords,
+  records.migrateRecords,
   useProfile,
   startWarmup,
   warmup.readWarmupProgress,

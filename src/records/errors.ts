@@ -41,13 +41,34 @@ export function foreign(file: string, what: string): PagecacheError {
   })
 }
 
-export function newer(file: string, version: number, known: number): PagecacheError {
+interface SchemaVersions {
+  current: number
+  known: number
+  /** The pagecache that wrote the schema; null if it is not known. */
+  writer: string | null
+}
+
+export function newer(database: string, { current, known, writer }: SchemaVersions): PagecacheError {
+  const by = writer === null ? 'a newer pagecache' : `pagecache ${writer}`
   return new PagecacheError(
     'STORE_NEWER',
-    `${file} was written by a newer pagecache (records version ${version}, supported ${known})`,
+    `${database} was written by ${by} (records version ${current}, supported ${known})`,
     {
-      hint: 'Install that version again, or restore the records from a backup made before the upgrade.',
+      hint:
+        writer === null
+          ? 'Install that version again, or restore the records from a backup made before the upgrade.'
+          : `Install pagecache ${writer} or later on this machine.`,
     },
+  )
+}
+
+/** A schema that other machines may use, and that this program must not migrate without being told to. */
+export function older(database: string, { current, known, writer }: SchemaVersions): PagecacheError {
+  const by = writer === null ? 'an older pagecache' : `pagecache ${writer}`
+  return new PagecacheError(
+    'STORE_OLDER',
+    `${database} was written by ${by} (records version ${current}, needed ${known})`,
+    { hint: 'Migrate it with pagecache records:migrate, or start the daemon with serve --migrate.' },
   )
 }
 

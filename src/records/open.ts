@@ -5,7 +5,7 @@ import { Kysely, sql } from 'kysely'
 import { damaged, toRecordsError } from './errors.ts'
 import { migrate, sqliteVersion, type Migration } from './migrate.ts'
 import { migrations as known } from './migrations/list.ts'
-import { Presence } from './presence.ts'
+import { holdersOf, Presence } from './presence.ts'
 import { ensureRecordsFile, fileName } from './records-file.ts'
 import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
 import type { Records, RecordsPlace } from './records.ts'
@@ -50,12 +50,13 @@ async function openFile(options: Omit<OpenOptions, 'postgres'>): Promise<Records
     const { rows } = await sql<{ quick_check: string }>`PRAGMA quick_check`.execute(db)
     return rows.map((row) => row.quick_check).filter((line) => line !== 'ok')
   }
+  let before = 0
   try {
     if (statSync(file).size <= maxCheckedAtStart) {
       const [damage] = await check()
       if (damage) throw damaged(file, damage)
     }
-    await migrate(db, migrations, { database: file, version: sqliteVersion })
+    before = await migrate(db, migrations, { database: file, version: sqliteVersion })
   } catch (error) {
     await db.destroy()
     throw error
@@ -71,12 +72,15 @@ async function openFile(options: Omit<OpenOptions, 'postgres'>): Promise<Records
   const version = () => versionQuery.get()!
   return {
     db,
+    name: file,
     now,
     check,
     version,
     hint: version,
     truncateLog: () => truncateLog(database, file),
     fault: () => presence.fault(),
+    countUsers: async () => holdersOf(file).filter((pid) => pid !== process.pid).length,
+    schema: { before, now: migrations.length },
     close,
   }
 }

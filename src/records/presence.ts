@@ -84,13 +84,17 @@ function sizeOf(path: string): number {
  * the loss from the operator.
  */
 export function holderOfDeleted(file: string): number | null {
+  return holdersOf(file, ' (deleted)')[0] ?? null
+}
+
+/** The ids of the processes that have a file open; none without /proc. `suffix`: as in the targets of /proc's links. */
+export function holdersOf(file: string, suffix = ''): number[] {
   try {
-    const deleted = `${join(realpathSync(dirname(file)), basename(file))} (deleted)`
+    const path = join(realpathSync(dirname(file)), basename(file)) + suffix
     const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-    const holder = pids.find((pid) => descriptorsOf(pid).includes(deleted))
-    return holder === undefined ? null : Number(holder)
+    return pids.filter((pid) => descriptorsOf(pid).includes(path)).map(Number)
   } catch {
-    return null
+    return []
   }
 }
 

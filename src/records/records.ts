@@ -5,6 +5,8 @@ import type { RecordsSchema } from './schema.ts'
 /** The database of all durable state: `var/data/<env>/records.sqlite`, or a PostgreSQL database. */
 export interface Records {
   db: Kysely<RecordsSchema>
+  /** How messages name the database; without credentials. */
+  name: string
   /** The clock for the times in rows, in milliseconds since the epoch. */
   now: () => number
   /** Reads the whole file; returns SQLite's descriptions of damage, an empty list for an intact file. Takes seconds on a large file. PostgreSQL is only asked. */
@@ -23,6 +25,10 @@ export interface Records {
   truncateLog(): Promise<boolean>
   /** STORE_LOST if the file was deleted or replaced since it was opened, which blocks all writes; otherwise null. Takes a few microseconds. Always null with PostgreSQL. */
   fault(): PagecacheError | null
+  /** The number of other processes that have the database open, as far as this one can see. */
+  countUsers(): Promise<number>
+  /** The versions of the schema before these records were opened, and since. */
+  schema: { before: number; now: number }
   close(): Promise<void>
 }
 
@@ -33,6 +39,8 @@ export interface PostgresPlace {
   listenUrl: string | null
   /** Most connections of one thread. */
   pool: number
+  /** Whether to migrate a schema that an older version has made: nodes of that version may be using it. */
+  mayUpgrade?: boolean
 }
 
 /** Where the records are. */
@@ -53,6 +61,6 @@ export function toPlace(
   directory: string,
   settings: Omit<PostgresPlace, 'url'> & { url: string | null },
 ): RecordsPlace {
-  const { url, listenUrl, pool } = settings
-  return { directory, postgres: url === null ? null : { url, listenUrl, pool } }
+  const { url, listenUrl, pool, mayUpgrade = false } = settings
+  return { directory, postgres: url === null ? null : { url, listenUrl, pool, mayUpgrade } }
 }

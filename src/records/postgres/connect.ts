@@ -1,5 +1,9 @@
+import { hostname } from 'node:os'
 import pg from 'pg'
 import type { PostgresPlace } from '../records.ts'
+
+/** Tells the connections of this process from others in `pg_stat_activity`. PostgreSQL keeps the first 63 bytes. */
+export const applicationName = `pagecache ${process.pid}@${hostname()}`.slice(0, 63)
 
 /** How long a connection may take, and a statement (milliseconds). */
 const connectTimeout = 5000
@@ -31,7 +35,7 @@ export function openPool(place: PostgresPlace): pg.Pool {
 function connectionTo(url: string): pg.ClientConfig {
   return {
     connectionString: url,
-    application_name: 'pagecache',
+    application_name: applicationName,
     keepAlive: true,
     types: {
       getTypeParser: ((id: number, format: 'text' | 'binary') =>

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { RecordsDatabase } from '../schema.ts'
+import type { Table } from './tables.ts'
+
+export type Row = Record<string, unknown>
+
+/** Values of one statement; SQLite and PostgreSQL allow at least 32,766. */
+const maxValues = 8000
+/** Rows of one statement: a warmup's row may have 100 kB. */
+const maxRows = 200
+
+/** Reads a table in pages, in the order of its primary key. */
+export async function* readPages(db: RecordsDatabase, { name, columns, key }: Table): AsyncGenerator<Row[]> {
+  const limit = Math.min(maxRows, Math.floor(maxValues / columns.length))
+  const list = (names: readonly string[]) => sql.join(names.map((each) => sql.ref(each)))
+  let last: Row | null = null
+  for (;;) {
+    const after: ReturnType<typeof sql> =
+      last === null ? sql`` : sql`where (${list(key)}) > (${sql.join(key.map((each) => last![each]))})`
+    const query = sql<Row>`select ${list(columns)} from ${sql.table(name)} ${after} order by ${list(key)} limit ${limit}`
+    const { rows }: { rows: Row[] } = await query.execute(db)
+    if (rows.length > 0) yield rows
+    if (rows.length < limit) return
+    last = rows.at(-1)!
+  }
+}
+
+export async function insertRows(db: RecordsDatabase, { name, columns }: Table, rows: readonly Row[]): Promise<void> {
+  const values = rows.map((row) => sql`(${sql.join(columns.map((column) => row[column]))})`)
+  const names = sql.join(columns.map((column) => sql.ref(column)))
+  await sql`insert into ${sql.table(name)} (${names}) values ${sql.join(values)}`.execute(db)
+}
+
+/** The number and a digest of the rows of a table, whatever their order. */
+export class Contents {
+  rows = 0
+  readonly #sum = Buffer.alloc(32)
+  readonly #columns: readonly string[]
+
+  constructor({ columns }: Table) {
+    this.#columns = columns.toSorted()
+  }
+
+  add(rows: readonly Row[]): void {
+    this.rows += rows.length
+    for (const row of rows) {
+      const text = JSON.stringify(this.#columns.map((column) => row[column]))
+      this.#plus(createHash('sha256').update(text).digest())
+    }
+  }
+
+  /** Adds, where XOR would let two equal rows cancel each other. */
+  #plus(digest: Buffer): void {
+    let carry = 0
+    for (let index = 0; index < digest.length; index += 1) {
+      carry += this.#sum[index]! + digest[index]!
+      this.#sum[index] = carry & 0xff
+      carry >>= 8
+    }
+  }
+
+  get digest(): string {
+    return this.#sum.toString('hex')
+  }
+}

@@ -1,0 +1,131 @@
+import { sql } from 'kysely'
+import { expect, it, onTestFinished } from 'vitest'
+import { copyRecords, type CopyOptions } from '../../../src/records/copy/copy.ts'
+import { insertRows, readPages, type Row } from '../../../src/records/copy/rows.ts'
+import { listTables, type Table } from '../../../src/records/copy/tables.ts'
+import { openRecords as openAny, type Records } from '../../../src/records/open.ts'
+import { openRecords, testDatabase } from '../../helpers/records.ts'
+import { execute } from '../../helpers/postgres.ts'
+import { tempDir } from '../../helpers/temp-dir.ts'
+
+const options: CopyOptions = {
+  assertUnused: async () => {},
+  onProgress: () => {},
+  signal: new AbortController().signal,
+}
+
+async function openSqlite(): Promise<Records> {
+  const records = await openAny({ directory: await tempDir(), now: Date.now })
+  onTestFinished(() => records.close())
+  return records
+}
+
+async function openPostgres(): Promise<Records> {
+  const records = await openRecords({ directory: '', now: Date.now })
+  onTestFinished(() => records.close())
+  return records
+}
+
+/** Fills each table with as many rows, some with nulls, whose keys and references are alike. */
+async function fill({ db }: Records, count: number): Promise<Table[]> {
+  const tables = await listTables(db)
+  const { rows: columns } = await sql<{ table: string; name: string; type: string; required: number }>`
+    select tables.name as "table", columns.name as name, lower(columns.type) as type, columns."notnull" as required
+    from sqlite_master as tables, pragma_table_info(tables.name) as columns where tables.type = 'table'`.execute(db)
+  for (const table of tables) {
+    const own = columns.filter((column) => column.table === table.name)
+    const value = (index: number, { name, type, required }: (typeof own)[number]) => {
+      if (name === 'event_type') return 'close'
+      if (required === 0 && index % 3 === 0) return null
+      if (type === 'text') return `${index} ä\u{1f600}'"\\`
+      return type === 'real' ? index * 0.1 : index
+    }
+    const rows = Array.from({ length: count }, (_, index) =>
+      Object.fromEntries(own.map((column) => [column.name, value(index + 1, column)])),
+    )
+    await insertRows(db, table, rows)
+  }
+  return tables
+}
+
+async function readAll(db: Records['db'], table: Table): Promise<Row[]> {
+  const rows: Row[] = []
+  for await (const page of readPages(db, table)) rows.push(...page)
+  return rows
+}
+
+const isEmpty = async ({ db }: Records) => {
+  for (const table of await listTables(db)) if ((await readAll(db, table)).length > 0) return false
+  return true
+}
+
+/** The number that the database gives to the next invalidation. */
+async function nextNumber({ db }: Records): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    insert into invalidations (created_at, source, scope) values (0, 'cli', 'all') returning id`.execute(db)
+  return rows[0]!.id
+}
+
+it('copies every table to PostgreSQL and back, and goes on numbering', async () => {
+  const [sqlite, postgres, again] = [await openSqlite(), await openPostgres(), await openSqlite()]
+  const count = 450
+  const tables = await fill(sqlite, count)
+  // The last rows were deleted: their numbers are not given again.
+  await sql`update sqlite_sequence set seq = 1000`.execute(sqlite.db)
+  const totals: number[] = []
+  const copied = await copyRecords(sqlite, postgres, {
+    ...options,
+    onProgress: ({ rows, total }) => totals.push(rows, total),
+  })
+  expect(copied.map(({ name }) => name).toSorted()).toEqual(tables.map(({ name }) => name).toSorted())
+  expect(copied.every(({ rows }) => rows === count)).toBe(true)
+  expect(totals.slice(-2)).toEqual([count * tables.length, count * tables.length])
+  expect(await copyRecords(postgres, again, options)).toEqual(expect.arrayContaining(copied))
+  for (const table of tables) expect(await readAll(again.db, table)).toEqual(await readAll(sqlite.db, table))
+  expect([await nextNumber(postgres), await nextNumber(again)]).toEqual([1001, 1001])
+})
+
+it('changes nothing where the target is not empty, the copy differs, or another process comes', async () => {
+  const [sqlite, postgres] = [await openSqlite(), await openPostgres()]
+  await fill(sqlite, 5)
+  const failing = (changed: Partial<CopyOptions>) => copyRecords(sqlite, postgres, { ...options, ...changed })
+
+  const assertUnused = () => Promise.reject(new Error('another process'))
+  await expect(failing({ assertUnused })).rejects.toThrow('another process')
+  expect(await isEmpty(postgres)).toBe(true)
+
+  const abort = new AbortController()
+  await expect(failing({ signal: abort.signal, onProgress: () => abort.abort() })).rejects.toThrow(/abort/)
+  expect(await isEmpty(postgres)).toBe(true)
+
+  const { url } = testDatabase()!
+  await execute(url, 'create function lose() returns trigger language plpgsql as $$ begin return null; end $$')
+  await execute(url, 'create trigger lose before insert on api_clients for each row execute function lose()')
+  try {
+    await expect(failing({})).rejects.toMatchObject({
+      code: 'CHECK_FAILED',
+      message: expect.stringContaining('The table api_clients in PostgreSQL at') as string,
+    })
+  } finally {
+    await execute(url, 'drop function lose cascade')
+  }
+  expect(await isEmpty(postgres)).toBe(true)
+
+  await postgres.db.insertInto('sales_channel').values({ id: 'a', name: '', url: '' }).execute()
+  await expect(failing({})).rejects.toMatchObject({ code: 'WRONG_STATE', exit: 3 })
+  expect(await postgres.db.selectFrom('sales_channel').selectAll().execute()).toHaveLength(1)
+})
+
+it('refuses databases with different tables, and a source that was written meanwhile', async () => {
+  const [sqlite, postgres, target] = [await openSqlite(), await openPostgres(), await openSqlite()]
+  await fill(sqlite, 2)
+  const write = () => sqlite.db.insertInto('sales_channel').values({ id: 'late', name: '', url: '' }).execute()
+  const late = { ...options, assertUnused: async () => void (await write()) }
+  await expect(copyRecords(sqlite, target, late)).rejects.toMatchObject({ code: 'WRONG_STATE' })
+  await sqlite.db.schema
+    .createTable('foreign_table')
+    .addColumn('id', 'text', (id) => id.primaryKey())
+    .execute()
+  await expect(copyRecords(sqlite, postgres, options)).rejects.toMatchObject({ code: 'STORE_FOREIGN' })
+  expect(await isEmpty(postgres)).toBe(true)
+})
