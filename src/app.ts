@@ -8,10 +8,12 @@ import { Parts } from './lib/parts.ts'
 import { thisProcess } from './lib/process-identity.ts'
 import type { PagecacheError } from './errors.ts'
 import { oncePerTurn } from './lib/once-per-turn.ts'
+import { limitsOfProcess } from './lib/limits-of-process.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { Channels } from './cache/channels.ts'
 import type { PageStore } from './pages/page-store.ts'
 import { toPlace, type Records, type RecordsPlace } from './records/records.ts'
+import { Usability } from './records/usability.ts'
 import type { Purging } from './purge/purging.ts'
 
 export interface AppOptions {
@@ -94,6 +96,13 @@ export class App {
   recordsFault(): PagecacheError | null {
     return this.#openRecords?.fault() ?? null
   }
+
+  /** Why the records cannot be used now; null if they can. Asks PostgreSQL, at most once a second. */
+  async recordsProblem(): Promise<PagecacheError | null> {
+    return this.config.records.url === null ? this.recordsFault() : this.#usability.problem()
+  }
+
+  readonly #usability = new Usability(async () => (await this.records()).check())
 
   /** For threads: with connections of their own they would open, or carry on with, the files that replaced the records. */
   readonly #recordsFaultOfTurn = oncePerTurn(() => this.recordsFault())
@@ -178,12 +187,7 @@ export class App {
           idle: origin.idleTimeout,
           total: origin.totalTimeout,
         },
-        limits: {
-          // Each process that answers visitors has its share.
-          maxConcurrent: share(origin.maxConcurrent, at.processes),
-          queue: share(origin.queue, at.processes),
-          queueTimeout: origin.queueTimeout,
-        },
+        limits: limitsOfProcess(origin, at.processes),
         onError: (message) => this.#onWarning(message),
       })
     })
@@ -292,9 +296,4 @@ export class App {
       for (const name of names) process.off(name, listener)
     })
   }
-}
-
-/** The part of a limit of all processes that one of them has; at least 1, unless the limit is 0. */
-function share(limit: number, processes: number): number {
-  return Math.max(Math.min(limit, 1), Math.floor(limit / processes))
 }

@@ -10,7 +10,7 @@ const kinds = {
   WRONG_STATE: { status: 409, exit: 3 },
   STORE_FOREIGN: { status: 500, exit: 1 },
   STORE_NEWER: { status: 500, exit: 1 },
-  STORE_OLDER: { status: 500, exit: 1 },
+  STORE_OLDER: { status: 503, exit: 1 },
   STORE_DAMAGED: { status: 500, exit: 1 },
   STORE_BUSY: { status: 503, exit: 5 },
   STORE_FULL: { status: 503, exit: 5 },

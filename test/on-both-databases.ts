@@ -3,7 +3,7 @@ export const onBothDatabases: string[] = [
   'test/auth/{clients,tokens}.test.ts',
   'test/purge/invalidate.test.ts',
   'test/purge/deliver/{deliver-plan,failed}.test.ts',
-  'test/queue/{completions,consume,consume-work,dispatch,silence}.test.ts',
+  'test/queue/{completions,consume,consume-work,dispatch,membership,silence}.test.ts',
   'test/schedule/*.test.ts',
   'test/stages/{deletions,statistics}.test.ts',
   'test/traffic/*.test.ts',

@@ -1,24 +1,29 @@
 import type { App } from '../app.ts'
+import type { PagecacheError } from '../errors.ts'
 import type { Log } from './log.ts'
 
-/** Milliseconds between two checks. */
-const interval = 250
+/** Milliseconds between two checks of a file, which take microseconds, and of a server. */
+const intervals = { file: 250, server: 2000 }
 
-/** Logs when the records are deleted or replaced under the running daemon, and when they are back. Returns a function that stops the watch. */
+/** Logs when the records are lost or cannot be reached by the running daemon, and when they are back. Returns a function that stops the watch. */
 export function watchRecords(app: () => App, log: Log): () => void {
   let reported: string | null = null
-  const check = () => {
-    const fault = app().recordsFault()
-    if ((fault?.message ?? null) === reported) return
-    reported = fault?.message ?? null
-    if (fault !== null)
+  const report = (problem: PagecacheError | null) => {
+    const code = problem?.code ?? null
+    if (code === reported) return
+    reported = code
+    if (problem !== null)
       log.error(
-        `The records are lost. Purges, warmups, events and client changes are refused until they are back. ${fault.hint}`,
-        fault,
+        `The records ${code === 'STORE_LOST' ? 'are lost' : 'cannot be used'}. Purges, warmups, events and client changes are refused until they are back. ${problem.hint ?? ''}`,
+        problem,
       )
     else log.info('The records are back.')
   }
-  const timer = setInterval(check, interval)
+  const isServer = app().config.records.url !== null
+  const timer = setInterval(
+    () => void app().recordsProblem().then(report),
+    isServer ? intervals.server : intervals.file,
+  )
   timer.unref()
   return () => clearInterval(timer)
 }

@@ -1,4 +1,5 @@
 import type { App } from '../app.ts'
+import { PagecacheError, type ErrorCode } from '../errors.ts'
 import type { Failures } from '../auth/failures.ts'
 import type { SharedCounts } from '../lib/shared-counts.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
@@ -78,16 +79,37 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
     isKnownHost: knownHosts([host, ...known.all.map((channel) => channel.host), ...config.server.names]),
     stages,
   })
-  // Creates the signing key if there is none yet.
-  if (config.auth.mode === 'builtin')
-    await authority().catch((error: unknown) => onError('Could not open the API clients, so none can log in', error))
   const purges = purgeMethods(app, { ...cache.classifying, isTrusted }, onError)
-  // Completes the purges that a killed process had begun, before the first visitor arrives.
-  await app.purges().catch((error: unknown) => onError('Could not open the purge log, so purges are refused', error))
+  await openRecords(app, authority, onError)
   const debugging = debuggingOf(app, cache, config.auth.mode === 'shop' ? shopJudge : authority)
   const front = { cache, purges, answerOwn, stages, isTrusted, errorPage, debugging }
   return { app, memory, front, retire: () => retirement.abort() }
 }
+
+/**
+ * Opens what needs the records. Their errors are logged, except for a PostgreSQL database that this version must not use: the operator who
+ * starts a new version has to learn of it.
+ *
+ * @throws STORE_OLDER, STORE_NEWER, STORE_FOREIGN for a PostgreSQL database
+ */
+async function openRecords(
+  app: App,
+  authority: () => Promise<unknown>,
+  onError: SiteOptions['onError'],
+): Promise<void> {
+  const { records, auth } = app.config
+  const report = (message: string) => (error: unknown) => {
+    const isRefused = error instanceof PagecacheError && refusals.includes(error.code)
+    if (records.url !== null && isRefused) throw error
+    onError(message, error)
+  }
+  // Creates the signing key if there is none yet.
+  if (auth.mode === 'builtin') await authority().catch(report('Could not open the API clients, so none can log in'))
+  // Completes the purges that a killed process had begun, before the first visitor arrives.
+  await app.purges().catch(report('Could not open the purge log, so purges are refused'))
+}
+
+const refusals: readonly ErrorCode[] = ['STORE_OLDER', 'STORE_NEWER', 'STORE_FOREIGN']
 
 function trustOf({ config }: App, { trustsNameless }: SiteOptions): FrontOptions['isTrusted'] {
   const trusted = networks(config.trustedProxies)

@@ -12,7 +12,7 @@ interface NewLease {
 
 /**
  * Leases messages of different groups that this transaction has locked with their groups. Returns those that it got, in the order of the
- * ids: not one whose group is held, by a worker other than this one if `shared`.
+ * ids: not one whose group is held, by a worker other than this one if `shared`, and none for a worker that others have taken over.
  */
 export async function leaseMessages(
   transaction: RecordsTransaction,
@@ -58,6 +58,9 @@ function leaseUnlessHeld(
         .where('held.lease', 'is not', null)
       return not(exists(shared ? held.where('held.worker', '!=', worker) : held))
     })
+    .where(({ exists, selectFrom }) =>
+      exists(selectFrom('queue_workers').select('id').where('id', '=', worker).forKeyShare()),
+    )
     .returningAll()
 }
 

@@ -124,7 +124,8 @@ class RecordsMembership implements Membership {
   }
 
   async takeOver(dead: Pick<WorkerPresence, 'id' | 'beat'>): Promise<boolean> {
-    return this.#records.db.transaction().execute(async (transaction) => {
+    // Waits for a claim of that worker, and sees it then.
+    return lockingTransaction(this.#records.db).execute(async (transaction) => {
       const { numDeletedRows } = await transaction
         .deleteFrom('queue_workers')
         .where('id', '=', dead.id)

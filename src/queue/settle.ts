@@ -92,6 +92,7 @@ export async function putBackAfterCrash(transaction: RecordsTransaction, workerI
     .selectAll()
     .where('worker', '=', workerId)
     .where('lease', 'is not', null)
+    .forUpdate()
     .execute()
   for (const row of rows) {
     const crashes = row.crashes + 1

@@ -19,9 +19,17 @@ const empty: Answer = {
   body: null,
 }
 
-function readiness({ app, isReady }: Pick<ApiOptions, 'app' | 'isReady'>): Answer {
+async function readiness({ app, isReady }: Pick<ApiOptions, 'app' | 'isReady'>): Promise<Answer> {
   if (!isReady()) return jsonAnswer(503, { status: 'stopping' })
-  if (app.recordsFault() === null) return jsonAnswer(200, { status: 'ready' })
+  const problem = await app.recordsProblem()
+  if (problem === null) return jsonAnswer(200, { status: 'ready' })
+  // All nodes lose their PostgreSQL at once: a load balancer that took them out would leave visitors without a shop.
+  if (app.config.records.url !== null)
+    return jsonAnswer(200, {
+      status: 'degraded',
+      code: problem.code,
+      message: 'PostgreSQL cannot be used. Visitors are served; purges, events, warmups and the API are refused.',
+    })
   return jsonAnswer(503, {
     status: 'records lost',
     message: 'The records were deleted or replaced while the daemon runs.',

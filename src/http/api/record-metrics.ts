@@ -17,7 +17,7 @@ export function readRecords({ app }: MetricsOptions): Reading[] {
     ...shared,
     name: 'pagecache_records_usable',
     help: '1 while the records file is usable, 0 once it was deleted or replaced',
-    read: async () => one(app().recordsFault() === null ? 1 : 0),
+    read: async () => one((await app().recordsProblem()) === null ? 1 : 0),
   }
   return [usable, ...readQueue(app), ...readPurges(app, database), ...readWarmups(app, database)]
 }

@@ -44,7 +44,7 @@ export async function copyRecords(source: Records, target: Records, options: Cop
         compared.push({ name: table.name, rows, digest })
       }
       await options.assertUnused()
-      // PostgreSQL cannot tell; there, nobody else was connected before and after.
+      // PostgreSQL has no such version; there, `assertUnused` counts the connections.
       if (!isPostgres(source.db) && source.version() !== before) throw changed(source.name)
       return compared
     })

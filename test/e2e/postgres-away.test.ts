@@ -1,0 +1,36 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { testDatabase } from '../helpers/records.ts'
+import { startRelay } from '../helpers/relay.ts'
+import { until } from '../helpers/until.ts'
+import { openShop } from '../http/api/shop.ts'
+
+it('a daemon starts without PostgreSQL, serves visitors, says why purges are refused, and goes on when it is back', async () => {
+  const { searchParams, pathname } = new URL(testDatabase()!.url)
+  const relay = await startRelay(`${searchParams.get('host')}/.s.PGSQL.5432`, 'refusing')
+  onTestFinished(() => relay.stop())
+  const url = `postgres://pagecache:canary@127.0.0.1:${relay.port}${pathname}`
+  const shop = await openShop({ env: { PAGECACHE_RECORDS_URL: url } })
+  onTestFinished(() => shop.close())
+  const readiness = async () => {
+    const { status: http, body } = await shop.ask('/readyz')
+    return { http, ...(JSON.parse(body.toString()) as { status: string; code?: string }) }
+  }
+  const purge = async () => (await shop.ask('/', { method: 'PURGE', headers: { xkey: 'a' } })).status
+  expect((await shop.ask('/a')).status).toBe(200)
+  await until(async () => (await shop.ask('/a')).headers.get('cache-status')!.includes('hit'))
+  expect(await purge()).toBe(503)
+  expect(await readiness()).toMatchObject({ http: 200, status: 'degraded', code: 'STORE_UNREACHABLE' })
+  expect(JSON.stringify(await readiness())).not.toContain('127.0.0.1')
+  expect((await shop.ask('/metrics')).body.toString()).toMatch(/^pagecache_records_usable(?:\{[^}]*\})? 0$/m)
+
+  await relay.set('open')
+  await until(async () => (await readiness()).status === 'ready')
+  await until(async () => (await purge()) === 200)
+  await until(() => shop.daemon.logs().includes('The records are back.'))
+
+  await relay.set('silent')
+  await until(async () => (await readiness()).status === 'degraded')
+  expect((await shop.ask('/b')).status).toBe(200)
+  expect(shop.daemon.logs()).toContain('The records cannot be used')
+  expect(shop.daemon.logs()).not.toContain('canary')
+})

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { claimOne } from './claim-one.ts'
+import { testQueue } from './open-queue.ts'
+
+const worker = { kind: 'consumer', transports: ['async'], types: ['a'] } as const
+
+it('a worker that was taken over by others takes no more messages', async () => {
+  const { queue } = await testQueue()
+  const message = { transport: 'async', type: 'a', payload: null, group: 'g' } as const
+  await queue.dispatch([message, message])
+  const [frozen, other] = [await queue.join(worker), await queue.join(worker)]
+  const held = await claimOne(frozen, 'a')
+  expect(await other.takeOver({ id: frozen.id, beat: 0 })).toBe(true)
+  expect(await frozen.take(held!)).toBeNull()
+  expect(await claimOne(frozen, 'a')).toBeNull()
+  expect(await claimOne(other, 'a')).toMatchObject({ id: held!.id })
+})
