@@ -14,6 +14,7 @@ import {
   checkVariables,
 } from './doctor/process-checks.ts'
 import { checkNotifications } from './doctor/notify-check.ts'
+import { checkPostgres } from './doctor/postgres-check.ts'
 import { checkQueue } from './doctor/queue-checks.ts'
 import { checkReverseProxies } from './doctor/reverse-proxy-checks.ts'
 import { checkTasks } from './doctor/task-checks.ts'
@@ -30,6 +31,7 @@ const checks: readonly Check[] = [
   checkDisk,
   checkOpenFiles,
   checkRecords,
+  checkPostgres,
   checkPages,
   checkPageSpace,
   checkQueue,

@@ -46,9 +46,9 @@ function connectionTo(url: string): pg.ClientConfig {
   }
 }
 
-/** A connection that is not shared, to the server itself. */
-export function openListener({ listenUrl, url }: PostgresPlace): pg.Client {
-  return new TimedClient(connectionTo(listenUrl ?? url))
+/** A connection that is not shared. */
+export function openClient(url: string): pg.Client {
+  return new TimedClient(connectionTo(url))
 }
 
 /** Most statements that each connection keeps prepared: planning them takes longer than running them. */

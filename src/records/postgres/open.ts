@@ -3,7 +3,7 @@ import { migrate, type Migration } from '../migrate.ts'
 import type { PostgresPlace, Records } from '../records.ts'
 import type { RecordsSchema } from '../schema.ts'
 import { RecordsCompiler } from './compiler.ts'
-import { nameOf, openListener, openPool, statementNames } from './connect.ts'
+import { nameOf, openClient, openPool, statementNames } from './connect.ts'
 import { PostgresDriver } from './driver.ts'
 import { toPostgresError } from './errors.ts'
 import { Hints } from './hints.ts'
@@ -65,7 +65,7 @@ export async function openPostgres(
 function connect(place: PostgresPlace) {
   const server = nameOf(place.url)
   const pool = openPool(place)
-  const hints = new Hints({ pool, connect: () => openListener(place) })
+  const hints = new Hints({ pool, connect: () => openClient(place.listenUrl ?? place.url) })
   const driver = new PostgresDriver({
     pool,
     size: place.pool,
