@@ -25,7 +25,7 @@ import pg from 'pg'
 import { openQueue } from '../src/queue/records-queue.ts'
 import type { NewMessage, Queue } from '../src/queue/queue.ts'
 import { openRecords } from '../src/records/open.ts'
-import { execute, startPostgres } from '../test/helpers/postgres.ts'
+import { durable, execute, startPostgres } from '../test/helpers/postgres.ts'
 import { toPlace } from './lib/queue-place.ts'
 import type { Handled } from './lib/queue-worker.ts'
 import { median, percentile } from './lib/statistics.ts'
@@ -50,9 +50,7 @@ interface Bench {
   handled: Handled[]
 }
 
-const server = values.postgres
-  ? await startPostgres({ fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on', autovacuum: 'on' })
-  : null
+const server = values.postgres ? await startPostgres({ ...durable, autovacuum: 'on' }) : null
 if (values.postgres && server === null) throw new Error('PostgreSQL is not installed')
 
 const works: Record<string, (bench: Bench) => Promise<number>> = {

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Records } from '../../src/records/open.ts'
+import { durable, startPostgres } from '../helpers/postgres.ts'
+import { recordsVariable } from '../helpers/records-variable.ts'
 import { openRecords } from '../helpers/records.ts'
 import type { WarmupProgress } from '../../src/warmup/run/progress.ts'
 import { type Child, startChild } from '../helpers/child.ts'
@@ -13,11 +15,14 @@ import { kindOf, publicUrl, Sampler, Shop } from './shop.ts'
 /**
  * Kills the workers of a warmup with SIGKILL at random and checks the counts.
  *
- *   npm run crash -- [--urls 20000] [--kills 100] [--workers 2] [--concurrency 8] [--latency 30] [--seed 1]
+ *   npm run crash -- [--urls 20000] [--kills 100] [--workers 2] [--concurrency 8] [--latency 30] [--seed 1] [--postgres] [--records-url URL]
  *
  * Starts a shop with the given number of pages (some not found, some private), one run, and workers that are killed at random times and
  * restarted, until all kills are done and the run has ended. Meanwhile another connection polls the progress of the run. Prints a
  * report, and exits with 1 if URLs were lost, counted twice or repeated more often than the concurrency allows.
+ *
+ * `--records-url` keeps the records in that PostgreSQL database, which must be empty. `--postgres` starts a server with synchronous commits
+ * for it; every tenth kill then also ends the server as a power cut would, and starts it again.
  */
 import { writeFile } from 'node:fs/promises'
 
@@ -30,6 +35,8 @@ export interface CrashOptions {
   latency: number
   seed: number
   onKill?: (done: number, progress: WarmupProgress) => void
+  /** Crashes the database server and starts it again. */
+  crashServer?: () => Promise<void>
 }
 
 export interface CrashReport {
@@ -48,6 +55,8 @@ export interface CrashReport {
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
 const maxRun = 15 * 60_000
+/** Kills of a worker for each crash of the server. */
+const killsPerCrash = 10
 
 export async function crashWarmup(options: CrashOptions): Promise<CrashReport> {
   const project = await scratch('warmup-crash')
@@ -62,7 +71,7 @@ export async function crashWarmup(options: CrashOptions): Promise<CrashReport> {
       join(project.path, 'pagecache.yaml'),
       JSON.stringify({ salesChannels, warmup: { concurrency: options.concurrency, retries: 0 } }),
     )
-    const started = await runProgram(['warmup:start', '--json'], { projectDir: project.path })
+    const started = await runProgram(['warmup:start', '--json'], { projectDir: project.path, env: recordsVariable() })
     if (started.code !== 0) throw new Error(`warmup:start ended with ${started.code}:\n${started.stderr}`)
     const { progressId } = JSON.parse(started.stdout) as { progressId: string }
     const records = await openRecords({ directory: join(project.path, 'var/data/prod'), now: Date.now })
@@ -120,8 +129,10 @@ async function crashRun(
       victim.kill('SIGKILL')
       await victim.ended
       kills.push(performance.now())
+      if (kills.length % killsPerCrash === 0) await options.crashServer?.()
       options.onKill?.(kills.length, sampler.last!)
-      await start()
+      // One that starts while the server is down ends by itself.
+      while (running.size < options.workers) await start()
     }
     while (sampler.last?.status === 'running' && performance.now() - began < maxRun) await sleep(100)
   } finally {
@@ -218,8 +229,14 @@ async function main(): Promise<void> {
       concurrency: { type: 'string', default: '8' },
       latency: { type: 'string', default: '30' },
       seed: { type: 'string', default: '1' },
+      postgres: { type: 'boolean', default: false },
+      'records-url': { type: 'string' },
     },
   })
+  const server = values.postgres ? await startPostgres(durable) : null
+  if (values.postgres && server === null) throw new Error('PostgreSQL is not installed')
+  const url = server?.url('postgres') ?? values['records-url']
+  if (url !== undefined) process.env['PAGECACHE_RECORDS_URL'] = url
   const { faults, progress, ...found } = await crashWarmup({
     urls: Number(values.urls),
     kills: Number(values.kills),
@@ -227,8 +244,10 @@ async function main(): Promise<void> {
     concurrency: Number(values.concurrency),
     latency: Number(values.latency),
     seed: Number(values.seed),
+    ...(server !== null && { crashServer: () => server.crash() }),
     onKill: (done, { percentage }) => done % 10 === 0 && console.error(`${done} kills, ${percentage} %`),
   })
+  await server?.stop()
   console.log(JSON.stringify({ ...found, progress }, null, 2))
   for (const fault of faults) console.error(`FAULT: ${fault}`)
   if (faults.length > 0) process.exitCode = 1

@@ -36,6 +36,9 @@ const settings = {
   log_min_messages: 'fatal',
 }
 
+/** What a shop's server has: nothing that was acknowledged is lost in a crash. */
+export const durable = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' }
+
 /** Starts a server with the database `postgres`; null where PostgreSQL is not installed. */
 export async function startPostgres(changed: Record<string, string> = {}): Promise<PostgresServer | null> {
   const programs = findPrograms()

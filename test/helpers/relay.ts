@@ -11,12 +11,15 @@ export interface Relay {
   connections(): number
   /** Also closes the open connections. */
   set(mode: RelayMode): Promise<void>
+  /** Ends one direction of the open connections; the other one stays open. */
+  halfClose(side: 'client' | 'server'): void
   stop(): Promise<void>
 }
 
 /** @param target a port of 127.0.0.1, or the path of a Unix socket */
 export async function startRelay(target: number | string, first: RelayMode = 'open'): Promise<Relay> {
   const sockets = new Set<Socket>()
+  const upstream = new Set<Socket>()
   let mode = first
   let connections = 0
   const server = createServer((socket) => {
@@ -25,7 +28,9 @@ export async function startRelay(target: number | string, first: RelayMode = 'op
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => socket.destroy())
     if (mode === 'silent') return void socket.resume()
-    const other = typeof target === 'string' ? connect(target) : connect(target, '127.0.0.1')
+    const other: Socket = typeof target === 'string' ? connect(target) : connect(target, '127.0.0.1')
+    upstream.add(other)
+    other.on('close', () => upstream.delete(other))
     other.on('error', () => socket.destroy())
     other.on('close', () => socket.destroy())
     socket.on('close', () => other.destroy())
@@ -54,6 +59,7 @@ export async function startRelay(target: number | string, first: RelayMode = 'op
       mode = next
       if (next !== 'refusing' && !server.listening) await listen(port)
     },
+    halfClose: (side) => (side === 'client' ? sockets : upstream).forEach((socket) => void socket.end()),
     async stop() {
       if (server.listening) await close()
     },

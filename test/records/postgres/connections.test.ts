@@ -8,7 +8,7 @@ import { consume } from '../../../src/queue/consume.ts'
 import { openQueue } from '../../../src/queue/records-queue.ts'
 import { openRecords } from '../../../src/records/open.ts'
 import type { Records } from '../../../src/records/records.ts'
-import { execute, startPostgres } from '../../helpers/postgres.ts'
+import { durable, execute, startPostgres } from '../../helpers/postgres.ts'
 import { testDatabase } from '../../helpers/records.ts'
 import { startRelay } from '../../helpers/relay.ts'
 import { until } from '../../helpers/until.ts'
@@ -203,7 +203,7 @@ it('waits for a connection that is in use, and says when it waits for too long',
 
 it('loses nothing that it has acknowledged when the server crashes, and goes on by itself', async () => {
   if (inject('postgres') === null) return
-  const server = (await startPostgres({ fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' }))!
+  const server = (await startPostgres(durable))!
   onTestFinished(() => server.stop())
   const postgres = { url: server.url('postgres'), listenUrl: null, pool: 4 }
   const records = await openRecords({ directory: '', postgres, now: Date.now })
