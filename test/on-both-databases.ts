@@ -7,7 +7,7 @@ export const onBothDatabases: string[] = [
   'test/schedule/*.test.ts',
   'test/stages/{deletions,statistics}.test.ts',
   'test/traffic/*.test.ts',
-  'test/warmup/run/{counts,live,moves,progress,runs,summary,wait,warm}.test.ts',
+  'test/warmup/run/{concurrency,counts,live,moves,progress,runs,summary,wait,warm}.test.ts',
   'test/workers/run-tasks.test.ts',
 ]
 

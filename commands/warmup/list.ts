@@ -9,6 +9,7 @@ const columns: readonly Column<EntryOf<typeof listWarmups>>[] = [
   { name: 'urls', value: (run) => run.total_urls },
   { name: 'cached', value: (run) => run.processed_urls, minor: true },
   { name: 'failed', value: (run) => run.failed_urls },
+  { name: 'concurrency', value: (run) => run.concurrency, minor: true },
   { name: 'started', value: (run) => run.created_at, kind: 'time' },
 ]
 

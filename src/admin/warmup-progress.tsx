@@ -23,6 +23,11 @@ export function Progress({
     return ''
   }
   const { live } = watch
+  const adjust = (change: number) => async () => {
+    await api.post('vendor-cache/warmup/concurrency', { progressId: progress.id, change })
+    onMoved()
+    return ''
+  }
   const isRunning = progress.status === 'running'
   const isOpen = isRunning || progress.status === 'paused'
   const done = progress.processed_urls + progress.failed_urls
@@ -55,12 +60,19 @@ export function Progress({
           value={formatMs(live?.latency.p50 ?? null)}
           note={live?.latency.p99 ? `99th percentile ${formatMs(live.latency.p99)}` : undefined}
         />
+        <Figure
+          name="Concurrency"
+          value={concurrencyOf(watch)}
+          note={progress.concurrency === null ? 'as configured' : 'set for this warmup'}
+        />
       </dl>
       <div class="row">
         {/* One button, which keeps the focus when it changes. */}
         {isOpen ? (
           <Act kind="main" label={isRunning ? 'Pause' : 'Resume'} act={move(isRunning ? 'pause' : 'resume')} />
         ) : null}
+        {isOpen ? <Act label="Slower" act={adjust(-1)} /> : null}
+        {isOpen ? <Act label="Faster" act={adjust(1)} /> : null}
         {isOpen ? (
           <Confirm
             label="Cancel"
@@ -73,6 +85,12 @@ export function Progress({
       {live ? <Pace live={live} isRunning={isRunning} /> : null}
     </>
   )
+}
+
+/** Concurrent requests per origin. */
+function concurrencyOf({ progress, live }: WarmupWatch): string {
+  const shown = progress?.concurrency ?? live?.origins[0]?.configured
+  return shown === undefined ? '–' : formatCount(shown)
 }
 
 /** How fast a run is, and which origins it spares. */

@@ -24,12 +24,17 @@ type StateChange = Operation<Schema, { success: true; progress: WarmupProgressRe
 export abstract class WarmupStateCommand extends BaseCommand {
   static override exitCodes: readonly number[] = exitCodes.withTarget
 
-  /** @param from the states in which a warmup can be changed */
-  protected async changeState(operation: StateChange, id: string | undefined, from: readonly Status[]) {
+  /** @param from the states in which a warmup can be changed. @param change more of the operation's input */
+  protected async changeState(
+    operation: StateChange,
+    id: string | undefined,
+    from: readonly Status[],
+    change: Readonly<Record<string, unknown>> = {},
+  ) {
     const value = await this.performing(async ({ performer }) => {
       const progressId =
         id === undefined ? await onlyOneIn(performer, from) : (await findNamed(performer, warmupKind, id)).id
-      return performer.perform(operation, { progressId })
+      return performer.perform(operation, { progressId, ...change })
     })
     if (!this.jsonEnabled()) presentProgress(value.progress, new Output())
     return value
@@ -90,6 +95,9 @@ export function presentProgress(progress: WarmupProgressRecord, output: Output):
     ['Status', progress.status],
     ...(progress.message === null ? [] : [['Message', progress.message] as const]),
     ['Sales channel', progress.sales_channel_id ?? 'all'],
+    ...(typeof progress.concurrency !== 'number'
+      ? []
+      : [['Concurrency', `${progress.concurrency} requests per origin`] as const]),
     ['Progress', `${percentage.toFixed(2)} %`],
     ['URLs', formatCount(total_urls)],
     ['Checked', formatCount(checked_urls)],

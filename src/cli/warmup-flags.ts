@@ -1,6 +1,8 @@
 import * as Flags from '@oclif/core/flags'
 import * as Args from '@oclif/core/args'
 import type { OutputFlags } from '@oclif/core/interfaces'
+import { maxWarmupConcurrency } from '../config/limits.ts'
+import { PagecacheError } from '../errors.ts'
 import { pageTypes } from '../pages/page.ts'
 import { warmupOrders } from '../workers/warmup-order.ts'
 import { noTuiFlag } from './flags.ts'
@@ -34,6 +36,10 @@ export const warmupFlags = {
     helpValue: '<order>',
   })(),
   'batch-size': Flags.integer({ summary: 'URLs per batch, 1 to 1000.', default: 50, helpValue: '<n>' }),
+  concurrency: Flags.integer({
+    summary: `Concurrent requests per origin, 1 to ${maxWarmupConcurrency}; default: as configured.`,
+    helpValue: '<n>',
+  }),
   watch: Flags.boolean({ summary: 'Wait and show progress in the terminal UI; without a terminal, same as --wait.' }),
   'no-tui': noTuiFlag,
   wait: Flags.boolean({ summary: 'Wait for the end; exit with 1 if a page failed.' }),
@@ -52,7 +58,19 @@ export function toWarmupInput({ urls }: { urls?: string[] | undefined }, flags: 
     ...(flags.tag !== undefined && { tags: flags.tag }),
     order: flags.order,
     batchSize: flags['batch-size'],
+    ...(flags.concurrency !== undefined && { concurrency: flags.concurrency }),
     force: flags.force,
     dryRun: flags['dry-run'],
   }
+}
+
+/** The concurrency that an argument names; null for `default`. @throws USAGE */
+export function toConcurrency(given: string): number | null {
+  if (given === 'default') return null
+  const concurrency = /^\d{1,3}$/.test(given) ? Number(given) : 0
+  if (concurrency >= 1 && concurrency <= maxWarmupConcurrency) return concurrency
+  throw new PagecacheError(
+    'USAGE',
+    `Expected a whole number from 1 to ${maxWarmupConcurrency} or default, not ${JSON.stringify(given)}.`,
+  )
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { pageTypes } from '../pages/page.ts'
+import { maxWarmupConcurrency } from './limits.ts'
 import { shops } from './presets.ts'
 import * as value from './values.ts'
 
@@ -224,7 +225,7 @@ export const configSchema = z.strictObject({
     queueTimeout: withDefault(value.duration(1), '10s'),
   }),
   warmup: section({
-    concurrency: withDefault(value.wholeNumber(1, 256), 4),
+    concurrency: withDefault(value.wholeNumber(1, maxWarmupConcurrency), 4),
     requestsPerSecond: withDefault(value.positiveNumberOrNull(), null),
     timeout: withDefault(value.duration(1), '30s'),
     retries: withDefault(value.wholeNumber(0, 20), 3),

@@ -60,6 +60,7 @@ export const operations: readonly Operation[] = [
   warmup.pauseWarmup,
   warmup.resumeWarmup,
   warmup.cancelWarmup,
+  warmup.changeWarmupConcurrency,
   warmup.listWarmups,
   warmup.listWarmupFailures,
   watchWarmup,

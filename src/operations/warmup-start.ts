@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { maxWarmupConcurrency } from '../config/limits.ts'
 import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/format.ts'
 import { printable } from '../lib/safe-text.ts'
@@ -45,6 +46,10 @@ const tag = text('expected a non-empty tag').check(
 const startInput = z.object({
   salesChannelId: z._default(z.nullable(id('expected the id of a sales channel, or null')), null),
   batchSize: z._default(integer(1, 1000), 50),
+  concurrency: described(
+    z.optional(integer(1, maxWarmupConcurrency)),
+    'concurrent requests per origin; default: as configured (warmup.concurrency)',
+  ),
   urls: described(
     z.optional(urlList),
     "instead of the sitemaps; a path is relative to each channel's URL unless it already starts with the URL's path",
@@ -88,12 +93,13 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
     context.report({ kind: 'message', message: untaggedText(input.tags) })
   if (input.dryRun) return toDryRun(context, plan, input.force)
   const { createRun } = await import('../warmup/run/runs.ts')
-  const { salesChannelId, batchSize, force } = input
+  const { salesChannelId, batchSize, concurrency = null, force } = input
   const leftOut = leftOutText(plan.discovery)
   const message = leftOut === '' ? {} : { message: `Left out: ${leftOut}` }
   const progress = await createRun(await context.app.records(), {
     salesChannelId,
     batchSize,
+    concurrency,
     force,
     ...plan,
     ...message,

@@ -1,8 +1,21 @@
 import * as z from 'zod/mini'
+import { maxWarmupConcurrency } from '../config/limits.ts'
 import { PagecacheError } from '../errors.ts'
 import { toStatistics } from '../pages/statistics.ts'
 import { statistics } from './cache.ts'
-import { count, described, id, limit, offset, optionalId, queryInteger, success, succeeded, text } from './fields.ts'
+import {
+  count,
+  described,
+  id,
+  integer,
+  limit,
+  offset,
+  optionalId,
+  queryInteger,
+  success,
+  succeeded,
+  text,
+} from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { readPages } from './read-pages.ts'
 import { originsOf } from '../workers/warmup.ts'
@@ -13,6 +26,10 @@ export const progressRecord = z.object({
   status: z.enum(['running', 'paused', 'completed', 'cancelled', 'failed']),
   sales_channel_id: z.nullable(z.string()),
   batch_size: count,
+  concurrency: described(
+    z.nullable(count),
+    'concurrent requests per origin, as set for this warmup; null: as configured (warmup.concurrency)',
+  ),
   total_urls: count,
   checked_urls: count,
   processed_urls: count,
@@ -85,6 +102,35 @@ export const cancelWarmup = defineOperation({
   async run({ app }, input) {
     const { cancelRun } = await import('../warmup/run/moves.ts')
     return { ...succeeded, progress: await cancelRun(await app.records(), input.progressId) }
+  },
+})
+
+const concurrency = described(
+  z.optional(z.nullable(integer(1, maxWarmupConcurrency))),
+  'concurrent requests per origin; null: as configured (warmup.concurrency)',
+)
+
+export const changeWarmupConcurrency = defineOperation({
+  name: 'warmup.concurrency',
+  summary: 'Changes the concurrency of a running or paused warmup, for all its workers within a second',
+  input: z.object({
+    progressId,
+    concurrency,
+    change: described(
+      z.optional(integer(-maxWarmupConcurrency, maxWarmupConcurrency)),
+      `instead of concurrency: how many requests more or, if negative, fewer; the result stays within 1 and ${maxWarmupConcurrency}`,
+    ),
+  }),
+  output: stateChange,
+  http: { method: 'POST', path: '/warmup/concurrency' },
+  async run({ app }, { progressId: id, concurrency: to, change }) {
+    if ((to === undefined) === (change === undefined))
+      throw new PagecacheError('INVALID_INPUT', 'Give either concurrency or change.')
+    const { changeConcurrency } = await import('../warmup/run/moves.ts')
+    const configured = app.config.warmup.concurrency
+    const next = (before: number | null) =>
+      change === undefined ? (to ?? null) : Math.max(1, Math.min(maxWarmupConcurrency, (before ?? configured) + change))
+    return { ...succeeded, progress: await changeConcurrency(await app.records(), id, next) }
   },
 })
 

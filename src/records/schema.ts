@@ -45,6 +45,8 @@ export interface WarmupRunRow {
   sales_channel_id: string | null
   batch_size: number
   force: number
+  /** Concurrent requests per origin, as set for this run; null: as configured. */
+  concurrency: number | null
   total_urls: number
   checked_urls: number
   processed_urls: number

@@ -92,6 +92,34 @@ describe('from another process', () => {
     expect(fetched()).toHaveLength(end.length)
   })
 
+  it('the concurrency is changed at once, and kept by a worker that takes over after kill -9', async () => {
+    const held = Promise.withResolvers<void>()
+    await openShop(400, () => held.promise)
+    const { progressId } = JSON.parse((await command('warmup:start', '--concurrency', '2', '--json')).stdout)
+    const first = await startConsumer()
+    await until(() => expect(fetched()).toHaveLength(2))
+    expect(await command('warmup:concurrency', '300')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('256'),
+    })
+    // The requests in flight never end.
+    expect(await command('warmup:concurrency', '7')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('7 requests per origin'),
+    })
+    await until(() => expect(fetched()).toHaveLength(7))
+    first.kill('SIGKILL')
+    await first.ended
+    await startConsumer()
+    await until(() => expect(fetched()).toHaveLength(14))
+    expect((await command('warmup:list', '--columns', 'concurrency')).stdout).toContain('7')
+    await command('warmup:concurrency', 'default', progressId.slice(0, 13))
+    expect(await progress()).toMatchObject({ status: 'running', concurrency: null })
+    await command('warmup:cancel')
+    held.resolve()
+    expect(await command('warmup:concurrency', '3')).toMatchObject({ code: 3 })
+  })
+
   it('where there is nothing to act on the exit code is 3', async () => {
     for (const verb of ['pause', 'resume', 'cancel', 'progress', 'failures']) {
       for (const ids of [[], ['0190c0de-0000-7000-8000-00000000ffff']])

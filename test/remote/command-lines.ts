@@ -21,6 +21,7 @@ export const lines: Record<string, string[][]> = {
   'warmup:start': [
     ['--dry-run'],
     ['--batch-size', '0'],
+    ['--concurrency', '257'],
     ['--sales-channel', stage],
     ['--wait', '--allow-failures', '--json'],
     ['--wait'],
@@ -28,6 +29,7 @@ export const lines: Record<string, string[][]> = {
   ],
   'warmup:progress': [['nothing']],
   'warmup:pause': [['nothing']],
+  'warmup:concurrency': [['0'], ['3', 'nothing'], ['default', stage]],
   'warmup:failures': [['nothing']],
   'warmup:watch': [['--no-tui'], ['nothing', '--json']],
   monitor: [['--json']],

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { matches, visibleRows } from '../../src/tui/filter.ts'
 import type { Panel, Row, TabView } from '../../src/tui/panel.ts'
-import { act, answer, isConfirmed, selectedIndex, startView, type, type Scene, type View } from '../../src/tui/view.ts'
+import { answer, type } from '../../src/tui/typing.ts'
+import { act, isConfirmed, selectedIndex, startView, type Scene, type View } from '../../src/tui/view.ts'
 
 function row(id: string, change: Partial<Row> = {}): Row {
   return {

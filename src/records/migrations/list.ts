@@ -16,6 +16,7 @@ import { adminSessions } from './0014-admin-sessions.ts'
 import { notifications } from './0015-notifications.ts'
 import { stageLooks } from './0016-stage-looks.ts'
 import { signingKeys } from './0017-signing-keys.ts'
+import { warmupConcurrency } from './0018-warmup-concurrency.ts'
 
 /** Append-only. A database's version is the number of steps that were run on it. */
 export const migrations: readonly Migration[] = [
@@ -36,4 +37,5 @@ export const migrations: readonly Migration[] = [
   notifications,
   stageLooks,
   signingKeys,
+  warmupConcurrency,
 ]

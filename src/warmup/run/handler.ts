@@ -78,7 +78,8 @@ class WarmupWorker {
     const { records, fetchPage, passes, timing, random, vitals, worker } = this.#options
     const origin = originOf(message)
     const rules = this.#options.rulesFor(origin, run.discovery.crawlDelays)
-    const pacer = await openPacer(records, origin, rules, timing)
+    const concurrency = run.progress.concurrency ?? rules.concurrency
+    const pacer = await openPacer(records, origin, { ...rules, concurrency }, timing)
     const recorder = this.#recorder(run.id)
     try {
       return await workOrigin(

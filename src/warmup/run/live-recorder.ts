@@ -10,7 +10,6 @@ import {
   type LiveSlot,
   type WorkerLive,
 } from './live.ts'
-import type { PaceRules } from './pace.ts'
 import { classOf, type ResultClass } from './result-class.ts'
 import { countInRing, emptyRing, peakOf, advanceRing, type SecondRing } from './second-ring.ts'
 import type { RequestObserver } from './warm.ts'
@@ -26,7 +25,6 @@ const maxReasons = 40
 
 interface Origin {
   pacer: Pacer
-  rules: PaceRules
   requests: SecondRing
   errors: SecondRing
 }
@@ -53,9 +51,9 @@ export class LiveRecorder {
   }
 
   /** Starts recording an origin. */
-  observe(origin: string, pacer: Pacer, rules: PaceRules): RequestObserver {
+  observe(origin: string, pacer: Pacer): RequestObserver {
     const at = this.#now()
-    const entry: Origin = { pacer, rules, requests: emptyRing(at), errors: emptyRing(at) }
+    const entry: Origin = { pacer, requests: emptyRing(at), errors: emptyRing(at) }
     this.#origins.set(origin, entry)
     return { began: (url, attempt) => this.#began(entry, url, attempt) }
   }
@@ -126,7 +124,7 @@ export class LiveRecorder {
 
 function toLiveOrigin(
   origin: string,
-  { pacer, rules, requests, errors }: Origin,
+  { pacer, requests, errors }: Origin,
   at: number,
   monotonicNow: number,
 ): LiveOrigin {
@@ -139,7 +137,7 @@ function toLiveOrigin(
     origin,
     concurrency: pacer.inFlight,
     limit: Math.floor(pace.limit),
-    configured: rules.concurrency,
+    configured: pacer.concurrency,
     delay: Math.round(pacer.interval),
     throttled: reason === null ? null : { reason, until },
     latency: pace.present === null ? null : Math.round(pace.present),

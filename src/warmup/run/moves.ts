@@ -69,6 +69,22 @@ export async function resumeRun(
   return toProgress(run)
 }
 
+/**
+ * Changes the concurrency of a run that has not ended. All its workers apply it, until it is changed again.
+ *
+ * @param change gets the concurrency that was set for the run, and returns the new one; null: as configured
+ */
+export async function changeConcurrency(
+  records: Records,
+  id: string,
+  change: (concurrency: number | null) => number | null,
+): Promise<WarmupProgress> {
+  const run = await move(records, id, 'change', ['running', 'paused'], ({ concurrency }) => ({
+    concurrency: change(concurrency),
+  }))
+  return toProgress(run)
+}
+
 /** Marks a running run as failed. */
 export async function failRun(records: Records, id: string, message: string): Promise<void> {
   const now = records.now()
@@ -109,7 +125,12 @@ async function move(
   })
 }
 
-const participles: Readonly<Record<string, string>> = { pause: 'paused', cancel: 'cancelled', resume: 'resumed' }
+const participles: Readonly<Record<string, string>> = {
+  pause: 'paused',
+  cancel: 'cancelled',
+  resume: 'resumed',
+  change: 'changed',
+}
 
 /** Withdraws the waiting messages of a run in slices, unless it is resumed meanwhile. Workers drop any message that is left. */
 async function withdrawWaiting(records: Records, runId: string): Promise<void> {

@@ -7,6 +7,9 @@ import type { Timing } from '../../lib/timing.ts'
 /** A saved pace older than this says nothing about the origin any more (milliseconds). */
 const maxAge = 5 * 60_000
 
+/** Saved as the limit of an origin that is not throttled: the next process applies its own concurrency. */
+const unlimited = 1_000_000
+
 /** Opens a pacer that continues with the rate and pause saved by the process that worked on this origin before. */
 export async function openPacer(records: Records, origin: string, rules: PaceRules, timing: Timing): Promise<Pacer> {
   const row = await records.db.selectFrom('warmup_origins').selectAll().where('origin', '=', origin).executeTakeFirst()
@@ -17,7 +20,10 @@ export async function openPacer(records: Records, origin: string, rules: PaceRul
   return new Pacer(rules, timing, { limit: row.concurrency, notBefore: timing.now() + wait })
 }
 
-/** Saves the pace of an origin for the next process that works on it. `now`: milliseconds since the epoch. */
+/**
+ * Saves the pace of an origin for the next process that works on it, whose concurrency may be another one: it inherits only what
+ * throttles the origin. `now`: milliseconds since the epoch.
+ */
 export async function savePace(
   transaction: RecordsTransaction,
   origin: string,
@@ -26,7 +32,8 @@ export async function savePace(
   now: number,
 ): Promise<void> {
   const wait = Math.max(0, pacer.notBefore - timing.now())
-  const row = { origin, not_before: Math.round(now + wait), concurrency: pacer.pace.limit, at: now }
+  const limit = pacer.isThrottled ? pacer.pace.limit : unlimited
+  const row = { origin, not_before: Math.round(now + wait), concurrency: limit, at: now }
   const { not_before, concurrency, at } = row
   await transaction
     .insertInto('warmup_origins')

@@ -86,6 +86,17 @@ export function afterAnswer(pace: Pace, sample: PaceSample, now: number, rules: 
   return { ...answered, limit, reason: limit < rules.concurrency ? pace.reason : null }
 }
 
+/** The pace after the configured concurrency has changed. An origin that is not throttled gets all of it at once. */
+export function afterChange(pace: Pace, before: PaceRules, after: PaceRules): Pace {
+  const limit = isThrottled(pace, before) ? Math.min(pace.limit, after.concurrency) : after.concurrency
+  return { ...pace, limit, reason: limit < after.concurrency ? pace.reason : null }
+}
+
+/** Whether the origin gets fewer concurrent requests than configured. */
+export function isThrottled({ limit }: Pace, { concurrency }: PaceRules): boolean {
+  return limit < concurrency
+}
+
 /** Milliseconds between the starts of two requests. */
 export function startInterval(rules: PaceRules): number {
   const rate = rules.requestsPerSecond === null ? 0 : 1000 / rules.requestsPerSecond

@@ -1,4 +1,13 @@
-import { afterAnswer, startInterval, startPace, type Pace, type PaceRules, type PaceSample } from './pace.ts'
+import {
+  afterAnswer,
+  afterChange,
+  isThrottled,
+  startInterval,
+  startPace,
+  type Pace,
+  type PaceRules,
+  type PaceSample,
+} from './pace.ts'
 import type { Timing } from '../../lib/timing.ts'
 
 /** Timers fire a few milliseconds late. For intervals shorter than this, up to this much delay is made up for (milliseconds). */
@@ -6,12 +15,14 @@ const maxCatchUp = 100
 
 /** Decides when the next request to an origin may start. */
 export class Pacer {
-  readonly #rules: PaceRules
+  #rules: PaceRules
   readonly #timing: Timing
   readonly #interval: number
   #pace: Pace
   #inFlight = 0
   #nextStart = -Infinity
+  /** Called when more requests may start than before. */
+  onRaised: () => void = () => {}
 
   /** @param saved the pace that a previous process left; `notBefore` is monotonic */
   constructor(rules: PaceRules, timing: Timing, saved: { limit: number; notBefore: number } | null = null) {
@@ -23,6 +34,26 @@ export class Pacer {
 
   get pace(): Readonly<Pace> {
     return this.#pace
+  }
+
+  /** Most concurrent requests to an origin that is not throttled. */
+  get concurrency(): number {
+    return this.#rules.concurrency
+  }
+
+  /** Changes the concurrency. Requests in flight are finished. */
+  set concurrency(concurrency: number) {
+    if (concurrency === this.#rules.concurrency) return
+    const before = this.#pace
+    const rules = { ...this.#rules, concurrency }
+    this.#pace = afterChange(before, this.#rules, rules)
+    this.#rules = rules
+    if (this.#pace.limit > before.limit) this.onRaised()
+  }
+
+  /** Whether the origin gets fewer concurrent requests than configured. */
+  get isThrottled(): boolean {
+    return isThrottled(this.#pace, this.#rules)
   }
 
   get inFlight(): number {

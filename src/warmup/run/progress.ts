@@ -6,6 +6,8 @@ export interface WarmupProgress {
   status: WarmupStatus
   sales_channel_id: string | null
   batch_size: number
+  /** Concurrent requests per origin, as set for this run; null: as configured. */
+  concurrency: number | null
   total_urls: number
   checked_urls: number
   processed_urls: number
@@ -29,6 +31,7 @@ export function toProgress(run: WarmupRunRow): WarmupProgress {
     status: run.status,
     sales_channel_id: run.sales_channel_id,
     batch_size: run.batch_size,
+    concurrency: run.concurrency,
     total_urls: run.total_urls,
     checked_urls: run.checked_urls,
     processed_urls: run.processed_urls,

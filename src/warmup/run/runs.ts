@@ -12,6 +12,8 @@ export interface NewRun {
   salesChannelId: string | null
   batchSize: number
   force: boolean
+  /** Concurrent requests per origin; absent or null: as configured. */
+  concurrency?: number | null
   /** Why discovery failed, which makes the run `failed` from the start; null if it succeeded. */
   failure: string | null
   /** Shown with the run. */
@@ -59,6 +61,7 @@ function newRow(id: string, run: NewRun, now: number): WarmupRunRow {
     sales_channel_id: run.salesChannelId,
     batch_size: run.batchSize,
     force: run.force ? 1 : 0,
+    concurrency: run.concurrency ?? null,
     total_urls: total,
     checked_urls: 0,
     processed_urls: 0,

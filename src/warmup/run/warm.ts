@@ -14,7 +14,7 @@ export interface WarmOptions<Task extends { url: string }> {
   /** Request headers of each pass (`toPasses`); at least one. */
   passes: readonly Readonly<Record<string, string>>[]
   force: boolean
-  rules: RetryRules & { concurrency: number }
+  rules: RetryRules
   pacer: Pacer
   /** Called before each request: a promise to wait for first, or null. */
   gate(): Promise<void> | null
@@ -76,6 +76,7 @@ class Warmer<Task extends { url: string }> {
   async run(): Promise<void> {
     const { stop, timing, pacer, gate } = this.#options
     stop.addEventListener('abort', this.#wake)
+    pacer.onRaised = this.#wake
     while (!stop.aborted && !this.#failure) {
       const delay = pacer.delay()
       const closed = delay === 0 ? gate() : null
@@ -99,11 +100,11 @@ class Warmer<Task extends { url: string }> {
 
   /** The next URL to request, those due for a retry first; null if none can start now. */
   async #take(): Promise<PendingUrl<Task> | null> {
-    const { rules, next, timing } = this.#options
+    const { pacer, next, timing } = this.#options
     const now = timing.now()
     const due = this.#waiting.findIndex((work) => work.due <= now)
     if (due >= 0) return this.#waiting.splice(due, 1)[0]!
-    if (this.#exhausted || this.#waiting.length >= maxWaitingPerSlot * rules.concurrency) return null
+    if (this.#exhausted || this.#waiting.length >= maxWaitingPerSlot * pacer.concurrency) return null
     const task = await next()
     this.#exhausted = task === null
     return task && { task, pass: 0, attempt: 1, fetched: false, failures: [], due: 0 }

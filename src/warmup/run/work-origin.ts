@@ -72,10 +72,10 @@ class OriginWorker {
   }
 
   async run(): Promise<Message | null> {
-    const { work, recorder, origin, rules, pacer } = this.#options
+    const { work, recorder, origin, pacer } = this.#options
     const abort = () => this.#abort.abort()
     work.lost.addEventListener('abort', abort)
-    const observer = recorder.observe(origin, pacer, rules)
+    const observer = recorder.observe(origin, pacer)
     // Settled at once, because it may reject long before it is awaited.
     const saving = Promise.allSettled([this.#saves.run().finally(() => this.#drain.abort())])
     const warming = await Promise.allSettled([this.#warm(observer)])
@@ -158,8 +158,8 @@ class OriginWorker {
 
   /** Ensures that a crash repeats at most `concurrency` requests, by counting unsaved URLs as requests in flight. */
   #gate(): Promise<void> | null {
-    const { pacer, rules } = this.#options
-    return this.#unsaved > 0 && pacer.inFlight + this.#unsaved >= rules.concurrency ? this.#saves.soon() : null
+    const { pacer } = this.#options
+    return this.#unsaved > 0 && pacer.inFlight + this.#unsaved >= pacer.concurrency ? this.#saves.soon() : null
   }
 
   /** Saves progress made since the last save, and reads the status of the run. */
@@ -193,6 +193,7 @@ class OriginWorker {
   #updateStatus(progress: WarmupProgress): void {
     this.#rate = updateRate(this.#rate, progress.processed_urls + progress.failed_urls, this.#timing.now())
     this.#status = progress.status
+    this.#options.pacer.concurrency = progress.concurrency ?? this.#options.rules.concurrency
     if (progress.status !== 'running') this.#drain.abort()
     if (progress.status === 'cancelled' || progress.status === 'failed') this.#abort.abort()
   }
