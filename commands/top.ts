@@ -1,11 +1,13 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { noTuiFlag } from '#src/cli/flags.ts'
 import { trafficTypes, visitorResults } from '#src/operations/traffic-live.ts'
 
 export default class Top extends BaseCommand {
   static override summary = 'Watch requests of visitors as they end: time, result, reason, duration and path.'
   static override description = `Shows the requests of all daemon processes on the machine. Paths are shown without their query; nothing identifies the visitor.
 At more than 200 requests a second and process, shows a sample and the number of the others. A queue consumer has no visitors and is not shown.
+On a terminal, shows a list to filter, freeze and search through, and the most frequent misses; press ? for the keys and q to leave. With --no-tui and with --limit, prints a line for each request.
 Without a terminal and with --json, prints a line of JSON for each request.`
   static override examples = [
     { description: 'Watch all requests', command: '<%= config.bin %> <%= command.id %>' },
@@ -38,6 +40,7 @@ Without a terminal and with --json, prints a line of JSON for each request.`
     'sales-channel': Flags.string({ summary: 'Only this sales channel.', helpValue: '<id>' }),
     limit: Flags.integer({ summary: 'End after this many requests.', min: 1, helpValue: '<n>' }),
     jsonl: Flags.boolean({ summary: 'Print each request as one line of JSON, as with --json.', exclusive: ['json'] }),
+    'no-tui': noTuiFlag,
   }
   static override fieldNames = { salesChannelId: 'sales-channel' }
 
@@ -52,6 +55,8 @@ Without a terminal and with --json, prints a line of JSON for each request.`
     }
     const json = this.jsonEnabled() || flags.jsonl || process.stdout.isTTY !== true
     const { top } = await import('#src/cli/top.ts')
-    await this.performing((session) => top(session, { filter, json, limit: flags.limit ?? Infinity }))
+    await this.performing((session) =>
+      top(session, { filter, json, tui: !flags['no-tui'], limit: flags.limit ?? null }),
+    )
   }
 }

@@ -10,26 +10,60 @@ import { operations } from '../operations/index.ts'
 import type { liveTraffic, LiveEvent, LiveRequest } from '../operations/traffic-live.ts'
 import type { Given } from '../operations/operation.ts'
 import { follow } from '../tui/follow.ts'
-import { toSource } from '../tui/source.ts'
+import { toSource, type Source } from '../tui/source.ts'
+import { liveInShort, liveTab } from '../tui/tabs/live/tab.ts'
+import type { Tail } from '../tui/tabs/live/tail.ts'
+import { hasScreen, watchOnScreen } from '../tui/watch.ts'
+import { Output } from './output.ts'
 import type { Session } from './session.ts'
 
 export interface TopOptions {
   filter: Given<typeof liveTraffic.input>
   /** Whether to print lines of JSON. */
   json: boolean
-  /** Ends after this many requests. */
-  limit: number
+  /** Whether the terminal UI may be shown. */
+  tui: boolean
+  /** Ends after this many requests; null: never. */
+  limit: number | null
 }
 
 /**
- * Prints requests as they end, until the limit is reached.
+ * Shows requests as they end, until the operator leaves or the limit is reached. A limit is for scripts: it prints lines.
  *
  * @throws INTERRUPTED
  */
-export async function top(session: Session, { filter, json, limit }: TopOptions): Promise<void> {
+export async function top(session: Session, options: TopOptions): Promise<void> {
+  const { json, limit, tui } = options
+  if (hasScreen(tui && !json && limit === null)) await topOnScreen(session, options)
+  else await topInLines(session, options)
+  if (session.signal.aborted) throw new PagecacheError('INTERRUPTED', 'Interrupted.')
+}
+
+async function topOnScreen(session: Session, { filter }: TopOptions): Promise<void> {
+  const { signal } = session
+  const source = toSource(session.sourceName, operations, session.performer)
+  await assertLive(source, filter, signal)
+  if (signal.aborted) return
+  const tabs = [liveTab(filter)]
+  const { feeds, error } = await session.hold(() =>
+    watchOnScreen({ source, tabs, leaving: () => 'leave', untilEnd: false, signal }),
+  )
+  const tail = (feeds['live']?.value ?? null) as Tail | null
+  if (tail !== null) new Output().line(liveInShort(tail, Date.now()))
+  if (error !== null) throw error
+}
+
+/** Waits for the first event, so that a daemon that cannot be followed is reported before the terminal is taken over. */
+async function assertLive(source: Source, filter: TopOptions['filter'], signal: AbortSignal): Promise<void> {
+  const seen = new AbortController()
+  const follower = { emit: () => seen.abort(), signal: AbortSignal.any([signal, seen.signal]) }
+  await source.perform('traffic.live', filter, follower)
+}
+
+async function topInLines(session: Session, { filter, json, limit }: TopOptions): Promise<void> {
   const printer = json ? new JsonPrinter() : new LinePrinter(session)
   const end = new AbortController()
-  let left = limit
+  let left = limit ?? Infinity
   await follow({
     source: toSource(session.sourceName, operations, session.performer),
     operation: 'traffic.live',
@@ -49,7 +83,6 @@ export async function top(session: Session, { filter, json, limit }: TopOptions)
       if (reason !== null) session.tell(printable(`No response, retrying: ${reason}`))
     },
   })
-  if (session.signal.aborted) throw new PagecacheError('INTERRUPTED', 'Interrupted.')
 }
 
 /** Writes to stdout. A reader that is slow holds the stream back, so that nothing piles up here. */
@@ -87,7 +120,7 @@ class LinePrinter {
   }
 
   async processes(processes: number): Promise<void> {
-    const running = processes === 1 ? '1 daemon process' : `${processes} daemon processes`
+    const running = processes === 1 ? '1 daemon process' : `${safe(processes)} daemon processes`
     this.#tell(
       processes === 0 ? 'The daemon has stopped; waiting for it.' : `Requests of ${running}; press Ctrl-C to end.`,
     )
@@ -97,24 +130,31 @@ class LinePrinter {
 
   requests({ requests, notShown }: Seen): Promise<void> {
     const lines = requests.map((request) => `${this.#line(request)}\n`)
-    if (notShown > 0) lines.push(`… ${formatCount(notShown)} not shown\n`)
+    if (notShown > 0) lines.push(`… ${formatCount(Number(notShown))} not shown\n`)
     return write(lines.join(''))
   }
 
   #line({ at, result, status, ms, type, host, path, reason, method }: LiveRequest): string {
     // The host says something only where there are several.
-    this.#hosts.add(host)
-    const url = (method === 'GET' ? '' : `${method} `) + (this.#hosts.size > 1 ? host : '') + path
-    const start = `${at.slice(11, 23)}  ${result.padEnd(6)}  ${String(status || '-').padStart(4)}  ${formatMs(ms).padStart(7)}  ${type.padEnd(8)}  `
-    const room = (process.stdout.columns || 120) - 1 - start.length
-    const why = reason === null ? '' : `  ${printable(reason)}`
-    const shown = truncate(printable(url), Math.max(8, room - Math.min(stringWidth(why), Math.floor(room / 2))), {
+    if (this.#hosts.size < 2) this.#hosts.add(host)
+    const url = safe((method === 'GET' ? '' : `${method} `) + (this.#hosts.size > 1 ? host : '') + path)
+    const time = `${safe(at).slice(11, 23)}  `
+    const what = safe(result).padEnd(6)
+    const figures = `  ${safe(status || '-').padStart(4)}  ${formatMs(Number(ms)).padStart(7)}  ${safe(type).padEnd(8)}  `
+    const room = (process.stdout.columns || 120) - 1 - stringWidth(time + what + figures)
+    const why = reason === null ? '' : `  ${safe(reason)}`
+    const shown = truncate(url, Math.max(8, room - Math.min(stringWidth(why), Math.floor(room / 2))), {
       position: 'middle',
     })
     const rest = truncate(why, Math.max(1, room - stringWidth(shown)))
-    if (!allowsColor()) return start + shown + rest
-    return start.replace(result, styleText(colors[result], result)) + shown + styleText('dim', rest)
+    if (!allowsColor()) return time + what + figures + shown + rest
+    return time + styleText(colors[result] ?? 'white', what) + figures + shown + styleText('dim', rest)
   }
+}
+
+/** A value of a daemon, which may be another one than it says, for a terminal. */
+function safe(value: unknown): string {
+  return printable(String(value))
 }
 
 function formatMs(ms: number): string {

@@ -11,6 +11,7 @@ export interface Command {
 /** Actions that are quicker by their key, or have no meaning without a place on the screen. */
 const unnamed: ReadonlySet<Action> = new Set<Action>([
   'command',
+  'adjust',
   'close',
   'tab',
   'up',

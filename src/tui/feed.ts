@@ -30,12 +30,38 @@ export interface FeedPlan<Op extends Polled = Polled> {
   readonly of?: Op
 }
 
-/** The value that a planned operation resolves to. */
-export type PlannedValue<Plan> = Plan extends FeedPlan<infer Op> ? Awaited<ReturnType<Op['run']>> : never
+/** A live operation that is followed. Each event turns the value so far (null at first) into the next one. */
+export interface FollowPlan<Value = unknown> extends FeedPlan {
+  fold(value: Value | null, event: unknown): Value
+}
+
+/** The value of a plan: what a polled operation resolves to, or what a followed one has been folded into. */
+export type PlannedValue<Plan> =
+  Plan extends FollowPlan<infer Value>
+    ? Value
+    : Plan extends FeedPlan<infer Op>
+      ? Awaited<ReturnType<Op['run']>>
+      : never
 
 /** Plans to poll an operation: `planFeed<typeof cacheStatistics>('cache.stats', {}, 1000)`. `every`: poll interval, in milliseconds. */
 export function planFeed<Op extends Polled>(operation: string, input: Given<Op['input']>, every: number): FeedPlan<Op> {
   return { operation, input: input as object, every }
+}
+
+/** Milliseconds between two values of a followed operation. */
+const foldedEvery = 250
+
+/** Plans to follow a live operation. */
+export function planFollow<Op extends Polled, Value>(
+  operation: string,
+  input: Given<Op['input']>,
+  fold: FollowPlan<Value>['fold'],
+): FollowPlan<Value> {
+  return { operation, input: input as object, every: foldedEvery, fold }
+}
+
+export function isFollowed(plan: FeedPlan): plan is FollowPlan {
+  return 'fold' in plan
 }
 
 /** Age in milliseconds after which a value is marked STALE, so that operators never mistake an old value for a current one. */

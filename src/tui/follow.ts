@@ -11,6 +11,8 @@ export interface FollowOptions {
   signal: AbortSignal
   /** Called with the reason when following is interrupted, and with null once it goes on. */
   onInterruption(reason: string | null): void
+  /** Whether it also waits for a daemon that is not there at first. */
+  patient?: boolean
 }
 
 /** Delays before following again, in milliseconds. */
@@ -19,9 +21,17 @@ const [shortest, longest] = [500, 5000]
 /**
  * Follows a live operation until the signal is aborted, also across restarts of the daemon.
  *
- * @throws the error of the first attempt
+ * @throws the error of the first attempt, unless it is patient
  */
-export async function follow({ source, operation, input, emit, signal, onInterruption }: FollowOptions): Promise<void> {
+export async function follow({
+  source,
+  operation,
+  input,
+  emit,
+  signal,
+  onInterruption,
+  patient = false,
+}: FollowOptions): Promise<void> {
   let begun = false
   let delay = shortest
   const onEvent = (event: unknown) => {
@@ -35,7 +45,7 @@ export async function follow({ source, operation, input, emit, signal, onInterru
       await source.perform(operation, input, { emit: onEvent, signal })
     } catch (error) {
       if (signal.aborted) return
-      if (!begun) throw error
+      if (!begun && !patient) throw error
       delay = Math.min(longest, delay * 2)
       onInterruption(error instanceof Error ? error.message : String(error))
     }

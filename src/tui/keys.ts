@@ -3,6 +3,7 @@ export type Action =
   | 'pause'
   | 'resume'
   | 'cancel'
+  | 'adjust'
   | 'filter'
   | 'freeze'
   | 'errors'
@@ -50,6 +51,7 @@ export interface KeyContext {
 }
 
 const manyTabs = ({ tabs }: KeyContext) => tabs > 1
+const mayChangeRun = ({ status, mayWrite }: KeyContext) => mayWrite && (status === 'running' || status === 'paused')
 const manyPanels = ({ panels }: KeyContext) => panels > 1
 
 /** All keys. Key handling, the bottom line, the help and the documentation are derived from this table. */
@@ -77,13 +79,21 @@ export const keyTable: readonly KeyBinding[] = [
     action: 'cancel',
     help: 'Cancel the warmup, after a confirmation',
     hint: 'cancel',
-    when: ({ status, mayWrite }) => mayWrite && (status === 'running' || status === 'paused'),
+    when: mayChangeRun,
+  },
+  {
+    keys: ['+', '-', '='],
+    label: '+ -',
+    action: 'adjust',
+    help: 'One concurrent request per origin more or fewer, in this warmup',
+    hint: 'speed',
+    when: mayChangeRun,
   },
   { keys: ['left', '['], label: '←', action: 'previous-tab', help: 'Previous tab', when: manyTabs },
   { keys: ['right', ']'], label: '→', action: 'next-tab', help: 'Next tab', when: manyTabs },
   {
-    keys: ['1', '2', '3', '4', '5'],
-    label: '1-5',
+    keys: ['1', '2', '3', '4', '5', '6'],
+    label: '1-6',
     action: 'tab',
     help: 'Go to a tab',
     hint: 'tabs',
@@ -102,7 +112,7 @@ export const keyTable: readonly KeyBinding[] = [
     keys: ['/'],
     label: '/',
     action: 'filter',
-    help: 'Filter rows by words; !word: without the word; 5xx, 404: by status; >1s: slower',
+    help: 'Filter rows by words; !word: without it; a|b: either; 5xx, 404: by status; >1s: slower',
     hint: 'filter',
   },
   {
@@ -113,7 +123,7 @@ export const keyTable: readonly KeyBinding[] = [
     hint: 'errors',
   },
   {
-    keys: ['f'],
+    keys: ['f', ' '],
     label: 'f',
     action: 'freeze',
     help: 'Freeze or resume',

@@ -5,6 +5,7 @@ import type { MessengerStatistics } from '../operations/messenger.ts'
 import type { ScheduledTasks } from '../operations/scheduled-task.ts'
 import type { Traffic } from '../operations/traffic.ts'
 import type { Tab } from './tab.ts'
+import { liveTab } from './tabs/live/tab.ts'
 import { overviewTab } from './tabs/overview/tab.ts'
 import { visitorsInShort } from './tabs/overview/visitors.ts'
 import { purgesInShort, purgesTab } from './tabs/purges/tab.ts'
@@ -18,7 +19,7 @@ import { warmupTab } from './tabs/warmup/tab.ts'
 import type { Watched } from './tabs/warmup/watched.ts'
 
 /** The tabs of `monitor`, from left to right. */
-export const monitorTabs: readonly Tab[] = [overviewTab, warmupTab(null), purgesTab, queueTab, tasksTab]
+export const monitorTabs: readonly Tab[] = [overviewTab, warmupTab(null), purgesTab, queueTab, tasksTab, liveTab()]
 
 /** The values of the operations that the monitor looks at. */
 export interface SystemState {

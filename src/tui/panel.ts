@@ -6,6 +6,8 @@ export interface Detail {
   /** The page of the row, which is inspected too; null for a row without one. */
   url: string | null
   facts: readonly (readonly [name: string, value: string])[]
+  /** What `y` copies; default: the URL, or the text of the row. */
+  copied?: string
 }
 
 /** One row of a list. */

@@ -1,4 +1,14 @@
-import { answered, newFeed, pauseAfter, unanswered, type Feed, type FeedPlan } from './feed.ts'
+import {
+  answered,
+  isFollowed,
+  newFeed,
+  pauseAfter,
+  unanswered,
+  type Feed,
+  type FeedPlan,
+  type FollowPlan,
+} from './feed.ts'
+import { followFeed } from './follower.ts'
 import type { Source } from './source.ts'
 
 /** Feeds by name. */
@@ -18,9 +28,11 @@ interface Running {
   plan: FeedPlan
   stopped: boolean
   timer: NodeJS.Timeout | null
+  /** Ends a live operation. */
+  end(): void
 }
 
-/** Polls the operations of the visible tab, each at its own interval and one request per feed at a time. */
+/** Polls the operations of the visible tab, each at its own interval and one request per feed at a time, and follows live ones. */
 export class Poller {
   readonly #options: PollerOptions
   readonly #running = new Map<string, Running>()
@@ -41,14 +53,15 @@ export class Poller {
     }
     for (const [name, plan] of Object.entries(plans)) {
       if (this.#running.has(name)) continue
-      const running: Running = { plan, stopped: false, timer: null }
+      const running: Running = { plan, stopped: false, timer: null, end: () => {} }
       this.#running.set(name, running)
       const known = this.#feeds[name]
       this.#feeds = {
         ...this.#feeds,
         [name]: known ? { ...known, since: this.#options.now(), at: null } : newFeed(this.#options.now()),
       }
-      void this.#ask(name, running)
+      if (isFollowed(plan)) this.#follow(name, running, plan)
+      else void this.#ask(name, running)
     }
   }
 
@@ -89,8 +102,18 @@ export class Poller {
     onChange(this.#feeds)
   }
 
+  #follow(name: string, running: Running, plan: FollowPlan): void {
+    const { source, now, onChange } = this.#options
+    const onFeed = (feed: Feed) => {
+      this.#feeds = { ...this.#feeds, [name]: feed }
+      onChange(this.#feeds)
+    }
+    running.end = followFeed({ source, plan, feed: this.#feeds[name]!, now, onFeed })
+  }
+
   #stop(name: string, running: Running): void {
     running.stopped = true
+    running.end()
     if (running.timer !== null) clearTimeout(running.timer)
     this.#running.delete(name)
   }

@@ -104,9 +104,9 @@ function headLine({ name, tabs, view, shown, time, now }: ScreenInput, width: nu
     ...(shown.stale === null ? [] : [span(shown.stale, 'bad'), span('  ')]),
   ]
   const title = span(' pagecache', 'strong')
-  const left = [title, ...tabSpans({ tabs, view }, width - lineWidth([title, ...badges, clock]) - 2)]
+  const left = [title, ...tabSpans({ tabs, view }, width - lineWidth([title, ...badges]) - 1)]
   const room = Math.max(0, width - lineWidth(left) - 1)
-  // Warnings about stale data go before the source name and the clock.
+  // Warnings about stale data go before the titles of tabs, and these before the source name and the clock.
   const right = [
     [...badges, span(name, 'dim'), span('  '), clock],
     [...badges, clock],

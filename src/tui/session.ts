@@ -1,30 +1,16 @@
 import { visibleRows } from './filter.ts'
-import { readableUrl } from '../lib/safe-text.ts'
 import { commandsOf } from './commands.ts'
-import { reason, toInspection } from './inspection.ts'
+import { Effects } from './effects.ts'
 import { actionOf, mouseStrokes, type Action, type KeyContext, type Stroke } from './keys.ts'
 import type { TabView } from './panel.ts'
 import { Poller, type Feeds } from './poller.ts'
-import { toReport } from './report.ts'
 import { tabAt, toScreen } from './screen.ts'
 import type { ScreenInput } from './screen-input.ts'
 import type { Source } from './source.ts'
 import type { Tab } from './tab.ts'
 import type { Line } from './text/line.ts'
-import {
-  act,
-  answer,
-  focusOf,
-  isConfirmed,
-  startView,
-  type,
-  typeCommand,
-  type Effect,
-  type Notice,
-  type KeyOutcome,
-  type RunAction,
-  type View,
-} from './view.ts'
+import { answer, type, typeCommand } from './typing.ts'
+import { act, focusOf, isConfirmed, startView, type Notice, type KeyOutcome, type View } from './view.ts'
 
 export interface SessionOptions {
   source: Source
@@ -46,6 +32,8 @@ export interface SessionOptions {
 
 /** Redraw interval in milliseconds: the clock and the ages of values move without new values. */
 const tickEvery = 1000
+/** Pause between two keys after which a filter counts as typed, in milliseconds. */
+const typingPause = 300
 
 /**
  * The state of a running monitor, independent of the terminal: feeds, view and the lines of the screen. Polls only the operations of the
@@ -54,10 +42,12 @@ const tickEvery = 1000
 export class Session {
   readonly #options: SessionOptions
   readonly #poller: Poller
+  readonly #effects: Effects
   readonly #listeners = new Set<() => void>()
   #view: View = startView
   #version = 0
   #ticker: NodeJS.Timeout | null = null
+  #typing: NodeJS.Timeout | null = null
   #left = false
   /** Whether the client may change anything; not before that is known. */
   #mayWrite: boolean
@@ -65,9 +55,22 @@ export class Session {
 
   constructor(options: SessionOptions) {
     this.#options = options
-    const { source, now, random } = options
+    const { source, now, random, time, copy, save } = options
     this.#mayWrite = source.mayWrite === undefined
     this.#poller = new Poller({ source, now, random, onChange: () => this.#onNews() })
+    this.#effects = new Effects({
+      source,
+      time,
+      copy,
+      save,
+      view: () => this.#view,
+      show: (change) => this.#show(change),
+      notice: (text, tone) => this.#notice(text, tone),
+      feeds: () => this.#view.frozen?.feeds ?? this.#poller.feeds,
+      hurry: () => this.#poller.hurry(),
+      leave: () => this.#end(),
+      suspend: () => this.onSuspend(),
+    })
   }
 
   get feeds(): Feeds {
@@ -87,7 +90,7 @@ export class Session {
   }
 
   start(): void {
-    this.#poller.want(this.#tab.plans)
+    this.#poll()
     void this.#learnScope()
     this.#ticker ??= setInterval(() => this.#changed(), tickEvery)
   }
@@ -95,6 +98,7 @@ export class Session {
   stop(): void {
     this.#poller.stop()
     if (this.#ticker) clearInterval(this.#ticker)
+    if (this.#typing) clearTimeout(this.#typing)
     this.#ticker = null
   }
 
@@ -148,12 +152,24 @@ export class Session {
   }
 
   press(key: string, input: string): void {
-    const before = this.#view.tab
+    const before = this.#view
     const { view, effect } = this.#apply(key, input)
     this.#view = view
-    if (view.tab !== before) this.#poller.want(this.#tab.plans)
-    if (effect) this.#follow(effect)
+    if (view.tab !== before.tab) this.#poll()
+    else if (view.filter !== before.filter) this.#pollSoon()
+    if (effect) this.#effects.follow(effect)
     this.#changed()
+  }
+
+  #poll(): void {
+    const { plans, search } = this.#tab
+    this.#poller.want(search && this.#view.filter.trim() !== '' ? search(this.#view.filter) : plans)
+  }
+
+  /** While a filter is typed, the daemon is asked only when the keys pause. */
+  #pollSoon(): void {
+    if (this.#typing) clearTimeout(this.#typing)
+    this.#typing = setTimeout(() => this.#poll(), typingPause)
   }
 
   get #tab(): Tab {
@@ -221,53 +237,12 @@ export class Session {
     })
   }
 
-  #follow(effect: Effect): void {
-    if (effect.kind === 'detach') return this.#end()
-    if (effect.kind === 'suspend') return this.onSuspend()
-    if (effect.kind === 'perform') return void this.#perform(effect.action, effect.id)
-    if (effect.kind === 'copy') return this.#copy(effect.text)
-    if (effect.kind === 'inspect') return void this.#inspect(effect.url)
-    void this.#save()
-  }
-
-  #copy(text: string): void {
-    this.#options.copy(text)
-    this.#notice(`Copied ${readableUrl(text)}`, 'good')
-  }
-
-  /** Sends a request to the store. The screen shows it as done only after the store has confirmed it. */
-  async #perform(action: RunAction, id: string): Promise<void> {
-    try {
-      await this.#options.source.perform(`warmup.${action}`, { progressId: id })
-    } catch (error) {
-      this.#view = { ...this.#view, asked: null }
-      this.#notice(`Cannot ${action} the warmup: ${reason(error)}`, 'bad')
-    }
-    this.#poller.hurry()
-  }
-
-  async #inspect(url: string): Promise<void> {
-    const lines = await this.#options.source
-      .perform('cache.inspect', { url })
-      .then(toInspection, (error: unknown) => [`Cannot inspect the page: ${reason(error)}`])
-    const { overlay } = this.#view
-    // Another row may have been opened in the meantime.
-    if (overlay.kind !== 'detail' || overlay.detail.url !== url) return
-    this.#view = { ...this.#view, overlay: { ...overlay, inspection: lines } }
-    this.#changed()
-  }
-
-  async #save(): Promise<void> {
-    const { source, time, save } = this.#options
-    const { file, content } = toReport(source.name, this.#view.frozen?.feeds ?? this.#poller.feeds, time())
-    await save(file, content).then(
-      (path) => this.#notice(`Saved as ${path}`, 'good'),
-      (error: unknown) => this.#notice(`Cannot save ${file}: ${reason(error)}`, 'bad'),
-    )
-  }
-
   #notice(text: string, tone: Notice['tone']): void {
-    this.#view = { ...this.#view, notice: { text, tone, at: this.#options.now() } }
+    this.#show({ notice: { text, tone, at: this.#options.now() } })
+  }
+
+  #show(change: Partial<View>): void {
+    this.#view = { ...this.#view, ...change }
     this.#changed()
   }
 

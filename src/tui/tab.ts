@@ -19,6 +19,8 @@ export interface Tab<Plans extends FeedPlans = FeedPlans> {
   id: string
   title: string
   plans: Plans
+  /** The plans while a filter is typed or set: those of a list that the daemon filters. Default: `plans`. */
+  search?(filter: string): Plans
   view(input: TabInput): TabView
 }
 

@@ -1,4 +1,3 @@
-import { matching, type Command } from './commands.ts'
 import type { Action } from './keys.ts'
 import type { Detail, Row, TabView } from './panel.ts'
 import type { Feeds } from './poller.ts'
@@ -58,6 +57,8 @@ export const startView: View = {
 /** A side effect of a key. */
 export type Effect =
   | { kind: 'perform'; action: RunAction; id: string }
+  /** Changes the concurrency of a run by this many requests. */
+  | { kind: 'adjust'; id: string; by: number }
   | { kind: 'copy'; text: string }
   | { kind: 'detach' }
   | { kind: 'suspend' }
@@ -112,6 +113,8 @@ export function act(view: View, action: Action, key: string, scene: Scene): KeyO
         : { view }
     case 'cancel':
       return shown.run ? { view: { ...view, overlay: { kind: 'confirm-cancel', id: shown.run.id } } } : { view }
+    case 'adjust':
+      return shown.run ? { view, effect: { kind: 'adjust', id: shown.run.id, by: key === '-' ? -1 : 1 } } : { view }
     case 'filter':
       return { view: { ...view, overlay: { kind: 'filter', before: view.filter } } }
     case 'freeze':
@@ -145,10 +148,14 @@ export function act(view: View, action: Action, key: string, scene: Scene): KeyO
 
 /** Copies the URL of what is selected, or the text of a row without one. */
 function copy(view: View, { tabId, shown, rows }: Scene): KeyOutcome {
-  if (view.overlay.kind === 'detail') return copyOf(view, view.overlay.detail.url ?? view.overlay.detail.title)
+  if (view.overlay.kind === 'detail') return copyOf(view, copiedOf(view.overlay.detail, view.overlay.detail.title))
   const panel = shown.panels[focusOf(view, tabId, shown.panels.length)]
   const row = panel && rows[selectedIndex(view, placeOf(tabId, panel.id), rows)]
-  return row ? copyOf(view, row.detail.url ?? row.text) : { view }
+  return row ? copyOf(view, copiedOf(row.detail, row.text)) : { view }
+}
+
+function copiedOf({ copied, url }: Detail, otherwise: string): string {
+  return copied ?? url ?? otherwise
 }
 
 function copyOf(view: View, text: string): KeyOutcome {
@@ -166,6 +173,7 @@ type ListAction = Exclude<
   | 'pause'
   | 'resume'
   | 'cancel'
+  | 'adjust'
   | 'filter'
   | 'freeze'
   | 'errors'
@@ -223,57 +231,6 @@ function scrollDetail(view: View, overlay: Extract<Overlay, { kind: 'detail' }>,
   }
   const scroll = Math.max(0, overlay.scroll + (steps[action] ?? 0))
   return { ...view, overlay: { ...overlay, scroll } }
-}
-
-/** Handles a key that answers the question whether to cancel. */
-export function answer(view: View, key: string): KeyOutcome {
-  if (view.overlay.kind !== 'confirm-cancel') return { view }
-  const { id } = view.overlay
-  if (key === 'y')
-    return {
-      view: { ...view, overlay: { kind: 'none' }, asked: { action: 'cancel', id } },
-      effect: { kind: 'perform', action: 'cancel', id },
-    }
-  if (key === 'ctrl+c') return { view, effect: { kind: 'detach' } }
-  return key === 'n' || key === 'escape' || key === 'q' ? { view: { ...view, overlay: { kind: 'none' } } } : { view }
-}
-
-/** Handles a key while the filter is typed; the list follows at once. `input` may be a pasted text. */
-export function type(view: View, key: string, input: string): KeyOutcome {
-  if (view.overlay.kind !== 'filter') return { view }
-  const { before } = view.overlay
-  if (key === 'ctrl+c') return { view, effect: { kind: 'detach' } }
-  if (key === 'return') return { view: { ...view, overlay: { kind: 'none' } } }
-  if (key === 'escape') return { view: { ...view, overlay: { kind: 'none' }, filter: before } }
-  return { view: { ...view, filter: edit(view.filter, key, input) } }
-}
-
-/** A line of text after a key. */
-function edit(text: string, key: string, input: string): string {
-  if (key === 'backspace') return [...text].slice(0, -1).join('')
-  if (key === 'ctrl+u') return ''
-  return key !== input || /[\p{Cc}]/u.test(input) ? text : (text + input).slice(0, 200)
-}
-
-/** Handles a key while a command is typed. `chosen`: the command to run. */
-export function typeCommand(
-  view: View,
-  key: string,
-  input: string,
-  commands: readonly Command[],
-): KeyOutcome & { chosen?: Command; unknown?: string } {
-  if (view.overlay.kind !== 'command') return { view }
-  const { text } = view.overlay
-  const closed: View = { ...view, overlay: { kind: 'none' } }
-  if (key === 'ctrl+c') return { view, effect: { kind: 'detach' } }
-  if (key === 'escape' || (key === 'backspace' && text === '')) return { view: closed }
-  const found = matching(commands, text)
-  if (key === 'return') {
-    if (text.trim() === '') return { view: closed }
-    return found.length === 1 ? { view: closed, chosen: found[0]! } : { view: closed, unknown: text }
-  }
-  const next = key === 'tab' ? (found[0]?.name ?? text) : edit(text, key, input)
-  return { view: { ...view, overlay: { kind: 'command', text: next } } }
 }
 
 function turn(index: number, by: number, length: number): number {

@@ -1,3 +1,4 @@
+import type { Follower } from '../../src/operations/operation.ts'
 import type { Source } from '../../src/tui/source.ts'
 import type { Live, Progress, Watched } from '../../src/tui/tabs/warmup/watched.ts'
 
@@ -19,6 +20,7 @@ export function watched(
     status: 'running',
     sales_channel_id: null,
     batch_size: 50,
+    concurrency: null,
     total_urls: total,
     checked_urls: Math.min(total, done + 16),
     processed_urls: done - failed,
@@ -136,10 +138,13 @@ export class FakeSource implements Source {
     this.answers = answers
   }
 
-  async perform(operation: string, input: object): Promise<unknown> {
+  async perform(operation: string, input: object, follower?: Follower): Promise<unknown> {
     this.asked.push({ operation, input })
     const answer = this.answers[operation]
-    const value: unknown = typeof answer === 'function' ? await (answer as (input: object) => unknown)(input) : answer
+    const value: unknown =
+      typeof answer === 'function'
+        ? await (answer as (input: object, follower?: Follower) => unknown)(input, follower)
+        : answer
     if (value instanceof Error) throw value
     if (value === undefined) throw new Error(`Unknown operation ${operation}.`)
     return value

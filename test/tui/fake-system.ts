@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { Follower } from '../../src/operations/operation.ts'
 import { noTraffic } from '../../src/traffic/summary.ts'
 import { watched } from './fake-source.ts'
 
@@ -41,6 +43,31 @@ function traffic() {
   }
 }
 
+/** Requests of the last minute, as `traffic.live` shows them. */
+export function liveRequests(count: number) {
+  const kinds = [
+    ['hit', null, 200, 0.31, 'products', '/de/damen/schuhe/sneaker-1'],
+    ['hit', null, 200, 0.28, 'categories', '/de/%E9%9D%B4/%F0%9F%91%9F'],
+    ['miss', 'not cached yet', 200, 231.4, 'listings', '/de/wohnen'],
+    ['pass', 'a path that is never cached', 200, 88.2, 'other', '/checkout/cart'],
+    ['stale', 'stale while it is fetched anew', 200, 0.4, 'cms', '/de/'],
+    ['error', 'the shop did not answer', 502, 10_002, 'products', '/de/damen/kleider/kleid-7'],
+  ] as const
+  return Array.from({ length: count }, (_, index) => {
+    const [result, reason, status, ms, type, path] = kinds[index % kinds.length]!
+    const at = iso((count - index) * 400)
+    return { at, method: 'GET', result, reason, status, ms, type, salesChannelId: id(1), host: 'shop.example', path }
+  })
+}
+
+/** A live operation: two processes and their requests, then silence. */
+async function live(_: object, { emit, signal }: Follower) {
+  await emit({ kind: 'processes', processes: 2 })
+  await emit({ kind: 'requests', requests: liveRequests(60), notShown: 240 })
+  await once(signal, 'abort')
+  return { success: true }
+}
+
 /** What the operations of a busy system answer. */
 export function system(): Record<string, unknown> {
   const type = (count: number, space: number) => ({
@@ -51,6 +78,7 @@ export function system(): Record<string, unknown> {
   })
   return {
     'traffic.read': traffic(),
+    'traffic.live': live,
     'cache.stats': {
       totalFiles: 73_680,
       totalSize: 412_000_000,

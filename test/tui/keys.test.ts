@@ -68,6 +68,7 @@ describe('the table of keys', () => {
       '?',
       'p',
       'c',
+      '+ -',
       'tab',
       'enter',
       '/',
@@ -110,5 +111,6 @@ it('the wheel moves through lists, and a click goes to a tab', () => {
 
 it('docs/monitor.md has the table of keys', () => {
   const text = readFileSync(new URL('../../docs/monitor.md', import.meta.url), 'utf8')
-  for (const { label, help } of keyTable) expect(text).toContain(`| \`${label}\` | ${help} |`)
+  for (const { label, help } of keyTable)
+    expect(text).toContain(`| \`${label}\` | ${help.replaceAll('|', String.raw`\|`)} |`)
 })

@@ -51,11 +51,55 @@ describe('keys', () => {
     const reading = start({}, false)
     await until(() => expect(reading.text()).toContain('RUNNING'))
     expect(reading.text()).not.toContain('p pause')
-    reading.press('p', 'c', ':', 'p', 'a', 'u', 's', 'e', 'return')
+    reading.press('p', 'c', '+', ':', 'p', 'a', 'u', 's', 'e', 'return')
     expect(reading.session.view.asked).toBe(null)
+    expect(reading.source.count('warmup.concurrency')).toBe(0)
     expect(reading.text()).toContain('No command "pause"')
     const writing = start({}, true)
     await until(() => expect(writing.text()).toContain('p pause'))
+  })
+
+  it('+ and - change the concurrency, also when they are held down, and nothing where the run has ended', async () => {
+    const gate = Promise.withResolvers<void>()
+    const changes: number[] = []
+    let concurrency = 4
+    const { text, press, state, session } = start({
+      'warmup.watch': () => watched(700, { status: state.status, progress: { concurrency } }),
+      'warmup.concurrency': async ({ change }: { change: number }) => {
+        changes.push(change)
+        await gate.promise
+        concurrency += change
+        return { success: true, progress: { concurrency } }
+      },
+    })
+    await until(() => expect(text()).toContain('concurrency 4'))
+    expect(text()).toContain('+ - speed')
+    press('+', '=', '+', '-', '+')
+    gate.resolve()
+    await until(() => expect(text()).toContain('Concurrency 7'))
+    await until(() => expect(text()).toContain('concurrency 7'))
+    expect(changes).toEqual([1, 2])
+    state.status = 'completed'
+    session.press('p', 'p')
+    await until(() => expect(text()).toContain('COMPLETED'))
+    press('+')
+    expect(changes).toEqual([1, 2])
+    expect(text()).not.toContain('speed')
+  })
+
+  it('a concurrency that is refused is said, and the next key is tried again', async () => {
+    let refused = 0
+    const { text, press } = start({
+      'warmup.concurrency': () => {
+        refused++
+        return new Error('only a running or paused warmup can be changed')
+      },
+    })
+    await until(() => expect(text()).toContain('RUNNING'))
+    press('-')
+    await until(() => expect(text()).toContain('Cannot change the concurrency: only a running'))
+    press('-')
+    await until(() => expect(refused).toBe(2))
   })
 
   it('a filter narrows the lists, errors only too', async () => {

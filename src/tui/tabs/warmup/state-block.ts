@@ -31,6 +31,7 @@ export function stateLine(
     [stateSpan(progress.status)],
     ...pending,
     [span(`since ${timeOfDay(began)} UTC, ${shortSpan(Math.max(0, ended - began) / 1000)}`)],
+    ...(typeof progress.concurrency === 'number' ? [[span(`concurrency ${progress.concurrency}`)]] : []),
     [span(`run ${progress.id}`, 'dim')],
     [
       span(

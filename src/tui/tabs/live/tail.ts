@@ -1,0 +1,101 @@
+import type { LiveEvent, LiveRequest } from '../../../operations/traffic-live.ts'
+
+/** A request with a number that identifies its row. */
+export type TailRequest = LiveRequest & { id: number }
+
+/** Requests of one second, as far as they were shown, and all of them. */
+interface Second {
+  /** Seconds since the epoch. */
+  second: number
+  requests: number
+  shown: Readonly<Record<string, number>>
+}
+
+/** A path that was missed for a reason. */
+export interface Miss {
+  path: string
+  reason: string
+  requests: number
+  /** Sum of the milliseconds until the answers began. */
+  ms: number
+}
+
+/** The latest requests and their figures, in bounded memory whatever the traffic is and however slow the terminal. */
+export interface Tail {
+  /** Daemon processes whose requests are shown. */
+  processes: number
+  /** Newest first. */
+  requests: readonly TailRequest[]
+  /** Requests since the beginning, with those that were not shown. */
+  total: number
+  seconds: readonly Second[]
+  misses: ReadonlyMap<string, Miss>
+}
+
+const emptyTail: Tail = { processes: 0, requests: [], total: 0, seconds: [], misses: new Map() }
+
+const mostRequests = 500
+const mostSeconds = 60
+/** Distinct misses; beyond that, the rarest half is forgotten. */
+const mostMisses = 1000
+
+/** The tail after an event of `traffic.live`. */
+export function addEvent(before: Tail | null, given: unknown): Tail {
+  const tail = before ?? emptyTail
+  const event = given as LiveEvent
+  if (event.kind === 'processes') return { ...tail, processes: event.processes }
+  const { requests, notShown } = event
+  const numbered = requests.map((request, index) => ({ ...request, id: tail.total + index }))
+  return {
+    ...tail,
+    requests: [...numbered.toReversed(), ...tail.requests].slice(0, mostRequests),
+    total: tail.total + requests.length + notShown,
+    seconds: addSeconds(tail.seconds, requests, notShown),
+    misses: addMisses(tail.misses, requests),
+  }
+}
+
+function addSeconds(before: Tail['seconds'], requests: readonly LiveRequest[], notShown: number): Second[] {
+  const last = requests.at(-1)
+  if (last === undefined) return [...before]
+  const seconds = new Map(before.map((each) => [each.second, each]))
+  const add = (at: string, result: string | null, count: number) => {
+    const second = Math.floor(Date.parse(at) / 1000)
+    const known = seconds.get(second) ?? { second, requests: 0, shown: {} }
+    const shown = result === null ? known.shown : { ...known.shown, [result]: (known.shown[result] ?? 0) + 1 }
+    seconds.set(second, { second, requests: known.requests + count, shown })
+  }
+  for (const { at, result } of requests) add(at, result, 1)
+  add(last.at, null, notShown)
+  return [...seconds.values()].toSorted((one, other) => one.second - other.second).slice(-mostSeconds)
+}
+
+function addMisses(before: Tail['misses'], requests: readonly LiveRequest[]): Tail['misses'] {
+  const missed = requests.filter(({ result }) => result === 'miss')
+  if (missed.length === 0) return before
+  const misses = new Map(before)
+  for (const { path, reason, ms } of missed) {
+    const key = `${path} ${reason}`
+    const known = misses.get(key) ?? { path, reason: reason ?? '', requests: 0, ms: 0 }
+    misses.set(key, { ...known, requests: known.requests + 1, ms: known.ms + ms })
+  }
+  if (misses.size <= mostMisses) return misses
+  const frequent = [...misses].toSorted(([, one], [, other]) => other.requests - one.requests)
+  return new Map(frequent.slice(0, mostMisses / 2))
+}
+
+/** Requests in each of the last seconds before `time` (milliseconds since the epoch), oldest first. The current second is incomplete and left out. */
+export function perSecond({ seconds }: Tail, time: number): number[] {
+  const now = Math.floor(time / 1000)
+  const counts = new Map(seconds.map(({ second, requests }) => [second, requests]))
+  return Array.from({ length: mostSeconds - 1 }, (_, index) => counts.get(now - mostSeconds + 1 + index) ?? 0)
+}
+
+/** Shown requests of the last minute by result. */
+export function byResult({ seconds }: Tail, time: number): Record<string, number> {
+  const since = Math.floor(time / 1000) - mostSeconds
+  const sum: Record<string, number> = {}
+  for (const { second, shown } of seconds)
+    if (second > since) for (const [result, count] of Object.entries(shown)) sum[result] = (sum[result] ?? 0) + count
+  return sum
+}
