@@ -10,11 +10,13 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { listInvalidations } from '../src/purge/log/invalidation-log.ts'
 import { makePrunePurges } from '../src/purge/log/prune.ts'
 import { listRecent, listUrls, readTimeline, readUrlFlow } from '../src/purge/log/purge-log.ts'
 import { readBacklogs, readPurgeStatistics } from '../src/purge/log/statistics.ts'
+import { searchPurges } from '../src/purge/log/search.ts'
 import { openRecords, type Records } from '../src/records/open.ts'
 import { fillLog, productId } from './lib/fill-log.ts'
 import { median } from './lib/statistics.ts'
@@ -67,10 +69,27 @@ async function queries({ db, ...records }: Records, purges: number, now: number)
     'flow of a URL': await timed(() => readUrlFlow(db, 'http://shop.example/7', page)),
     'timeline of an entity': await timed(() => readTimeline(db, product, page)),
     'recent invalidations': await timed(() => listInvalidations(db, page)),
+    'search for a frequent tag': await timed(() => search(db, productId(7), Infinity)),
+    'search for a word that no purge has, one request': await timed(() => search(db, 'nothing', 500)),
+    'longest wait of others during that search': await longestWait(() => search(db, 'nothing', 500)),
     'deleting a slice of old purges': await timed(() =>
       makePrunePurges(['varnish-1'])({ db, ...records }, { before: now - 15 * day, limit: 1_000 }),
     ),
   }
+}
+
+function search(db: Records['db'], text: string, budget: number): Promise<unknown> {
+  const signal = new AbortController().signal
+  return searchPurges(db, { text, before: null, most: 50, budget, now: () => performance.now(), signal })
+}
+
+/** How long the event loop was busy without a pause, in milliseconds. */
+async function longestWait(work: () => Promise<unknown>): Promise<number> {
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  await work()
+  delay.disable()
+  return delay.max / 1e6
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

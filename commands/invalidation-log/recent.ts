@@ -1,5 +1,6 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { listFlags, presentList, type Column, type EntryOf } from '#src/cli/list.ts'
+import { readLog, searchFlag } from '#src/cli/search-log.ts'
 import { recentInvalidations } from '#src/operations/purge-log.ts'
 
 const columns: readonly Column<EntryOf<typeof recentInvalidations>>[] = [
@@ -15,18 +16,20 @@ export default class InvalidationLogRecent extends BaseCommand {
   static override summary = 'List invalidations, newest first, with their source, actor and effect.'
   static override examples = [
     { description: 'List the latest fifty', command: '<%= config.bin %> <%= command.id %>' },
+    { description: 'List what a client requested', command: '<%= config.bin %> <%= command.id %> --search erp-sync' },
     {
       description: 'Find who clears everything',
       command: `<%= config.bin %> <%= command.id %> --limit 1000 --json | jq '.items[] | select(.scope == "all")'`,
     },
   ]
-  static override flags = listFlags
+  static override flags = { search: searchFlag, ...listFlags }
 
   async run() {
     const { flags } = await this.parse(InvalidationLogRecent)
     const empty = 'No invalidation is in the log.'
-    return this.perform(recentInvalidations, { limit: flags.limit, offset: flags.offset }, (value, output) =>
-      presentList({ columns, ...value, noun: 'invalidation', empty }, output, flags),
+    const value = await this.performing((session) => readLog(session, recentInvalidations, flags))
+    return this.show(value, (list, output) =>
+      presentList({ columns, ...list, noun: 'invalidation', empty }, output, flags),
     )
   }
 }

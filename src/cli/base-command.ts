@@ -94,6 +94,10 @@ export abstract class BaseCommand extends Command {
     )
     this.#messages.debug(`${operation.name} took ${Math.round(performance.now() - started)} ms`)
     if (hasWarning(value)) this.tell(`Warning: ${value.warning}`)
+    return this.show(value, present)
+  }
+
+  protected async show<T>(value: T, present: (value: T, output: Output) => void | Promise<void>): Promise<T> {
     if (!this.jsonEnabled() && !this.#global.quiet) await present(value, this.#output)
     return value
   }

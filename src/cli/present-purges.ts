@@ -59,6 +59,7 @@ const columns: readonly Column<PurgeItemValue>[] = [
   { name: 'pages', value: (item) => item.pagesRemoved },
   { name: 'mode', value: (item) => item.mode, minor: true },
   { name: 'source', value: (item) => item.source, minor: true },
+  { name: 'actor', value: (item) => item.actor, kind: 'text', minor: true },
   { name: 'ms', value: (item) => item.responseTime, minor: true },
   { name: 'proxies', value: proxiesOf, kind: 'text', minor: true },
 ]

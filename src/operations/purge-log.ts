@@ -3,6 +3,7 @@ import { purgeModes } from '../purge/log/purge-items.ts'
 import { findEntity } from './entity.ts'
 import { count, described, limit, offset, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
+import { found, searchInput, searchOutput, toSearch } from './log-search.ts'
 import { toPageAddress } from './page-address.ts'
 import { entityType } from './purge.ts'
 
@@ -22,6 +23,10 @@ const purgeItem = z.object({
   entityNumber: z.nullable(z.string()),
   invalidationId: z.string(),
   source: z.string(),
+  actor: described(
+    z.nullable(z.string()),
+    'the client or address that caused it; null for the command line, and once the invalidation is no longer in its log',
+  ),
   mode: described(z.enum(purgeModes), 'softened: soft because of purge.softAbove'),
   pagesRemoved: count,
   responseTime: z.nullable(milliseconds),
@@ -92,12 +97,16 @@ export type PurgeStatistics = z.output<typeof purgeStatistics.output>
 export const recentPurges = defineOperation({
   name: 'purgeLog.recent',
   summary: 'Lists purges, newest first',
-  input: z.object({ limit, offset }),
-  output: z.object({ success, total: count, limit: count, offset: count, items: z.array(purgeItem) }),
+  input: z.object({ ...searchInput('URL, tag, page type, source or actor'), limit, offset }),
+  output: z.object({ success, total: count, limit: count, offset: count, items: z.array(purgeItem), ...searchOutput }),
   http: { method: 'GET', path: '/reverse-proxy-stats/recent' },
-  async run({ app }, range) {
-    const { listRecent } = await import('../purge/log/purge-log.ts')
+  async run({ app, signal }, { search, before, ...range }) {
     const { db } = await app.records()
+    if (search) {
+      const { searchPurges } = await import('../purge/log/search.ts')
+      return found(range, await searchPurges(db, toSearch(search, before, range, signal)))
+    }
+    const { listRecent } = await import('../purge/log/purge-log.ts')
     return { ...succeeded, ...(await listRecent(db, range)), ...range }
   },
 })
@@ -199,12 +208,13 @@ export const entityTimeline = defineOperation({
 export const recentInvalidations = defineOperation({
   name: 'invalidationLog.recent',
   summary: 'Lists invalidations, newest first',
-  input: z.object({ limit, offset }),
+  input: z.object({ ...searchInput('what was named, source or actor'), limit, offset }),
   output: z.object({
     success,
     total: count,
     limit: count,
     offset: count,
+    ...searchOutput,
     items: z.array(
       z.object({
         id: z.string(),
@@ -218,9 +228,13 @@ export const recentInvalidations = defineOperation({
     ),
   }),
   http: { method: 'GET', path: '/invalidation-log/recent' },
-  async run({ app }, range) {
-    const { listInvalidations } = await import('../purge/log/invalidation-log.ts')
+  async run({ app, signal }, { search, before, ...range }) {
     const { db } = await app.records()
+    if (search) {
+      const { searchInvalidations } = await import('../purge/log/search.ts')
+      return found(range, await searchInvalidations(db, toSearch(search, before, range, signal)))
+    }
+    const { listInvalidations } = await import('../purge/log/invalidation-log.ts')
     return { ...succeeded, ...(await listInvalidations(db, range)), ...range }
   },
 })

@@ -266,6 +266,7 @@ it.each([60, 80, 119])('in %i columns what stands in the lists of purges stands 
     entityNumber: null,
     invalidationId: 'i',
     source: 'purge-method',
+    actor: null,
     mode: 'soft' as const,
     pagesRemoved: 1,
     responseTime: 2,

@@ -22,17 +22,20 @@ export async function listInvalidations(
   const { total, before, offset } = await skipHours(db, 'invalidations', range.offset)
   const rows = await db
     .selectFrom('invalidations')
-    .select(['id', 'created_at', 'source', 'actor', 'scope', 'value', 'pages_removed'])
+    .select(invalidationColumns)
     .where('created_at', '<', before)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(range.limit)
     .offset(offset)
     .execute()
-  return { total, items: rows.map(toItem) }
+  return { total, items: rows.map(toInvalidationItem) }
 }
 
-function toItem(row: {
+/** The columns of an `InvalidationItem`. */
+export const invalidationColumns = ['id', 'created_at', 'source', 'actor', 'scope', 'value', 'pages_removed'] as const
+
+export function toInvalidationItem(row: {
   id: number
   created_at: number
   source: string

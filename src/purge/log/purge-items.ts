@@ -24,6 +24,8 @@ export interface PurgeItem {
   entityNumber: string | null
   invalidationId: string
   source: string
+  /** The client or address that caused it; null for the command line, and once the invalidation is no longer in its log. */
+  actor: string | null
   mode: PurgeMode
   pagesRemoved: number
   responseTime: number | null
@@ -46,6 +48,7 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
     .leftJoin('purge_urls as u', 'u.id', 'p.url_id')
     .leftJoin('purge_tags as t', 't.id', 'p.tag_id')
     .leftJoin('purge_entities as e', 'e.id', 'p.entity_id')
+    .leftJoin('invalidations as i', 'i.id', 'p.invalidation_id')
     .select([
       'p.id',
       'p.invalidation_id',
@@ -57,7 +60,7 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
       'p.pages_removed',
       'p.response_time',
     ])
-    .select(['u.url', 't.tag', 'e.type as entity_type', 'e.entity_id as entity', 'e.number'])
+    .select(['u.url', 't.tag', 'e.type as entity_type', 'e.entity_id as entity', 'e.number', 'i.actor'])
     .where('p.id', 'in', ids)
     .execute()
   const deliveries = await readDeliveries(db, ids)
@@ -78,6 +81,7 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
         entityNumber: row.number,
         invalidationId: invalidationIdOf({ created_at: row.created_at, id: row.invalidation_id }),
         source: row.source,
+        actor: row.actor,
         mode: purgeModes[row.soft]!,
         pagesRemoved: row.pages_removed,
         responseTime: toMilliseconds(row.response_time),

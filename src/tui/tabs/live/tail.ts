@@ -12,7 +12,7 @@ interface Second {
 }
 
 /** A path that was missed for a reason. */
-export interface Miss {
+interface Miss {
   path: string
   reason: string
   requests: number

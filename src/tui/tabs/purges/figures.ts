@@ -34,6 +34,20 @@ export function rateBlock({ overview, hourly }: PurgeStatistics, recent: RecentP
   })
 }
 
+/** How far a search went. */
+export function searchBlock({ total, limit, searchedTo }: RecentPurges): Block {
+  return block(0, (width) => {
+    const many = total >= limit ? `the latest ${formatCount(total)}` : formatCount(total)
+    const far: Line[] = searchedTo
+      ? [
+          [span(`back to ${searchedTo.slice(0, 16).replace('T', ' ')} UTC`, 'warn')],
+          [span('older ones: reverse-proxy:recent --search', 'dim')],
+        ]
+      : [[span(total >= limit ? '' : 'in the whole log', 'dim')]]
+    return [[label('search'), ...join([[span(many, 'strong'), span(' found', 'dim')], ...far], width - labelWidth)]]
+  })
+}
+
 /** Names the latest purge of everything, with its source and time, because it makes every visitor wait for the shop. */
 export function everythingBlock({ items }: RecentInvalidations, time: number): Block {
   return block(1, (width) => {

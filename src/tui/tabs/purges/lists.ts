@@ -37,9 +37,9 @@ export function purgesPanel(
 ): Panel {
   const asked = new Map(invalidations.map((invalidation) => [invalidation.id, invalidation]))
   const rows = items.map((item): Row => {
-    const { id, createdAt, kind, source, mode, pagesRemoved, proxies, invalidationId } = item
+    const { id, createdAt, kind, mode, pagesRemoved, proxies, invalidationId } = item
     const invalidation = asked.get(invalidationId)
-    const cause = invalidation ? whoOf(invalidation) : source
+    const cause = whoOf(invalidation ?? item)
     const what = keyOf(item)
     const bad = kind === 'all' || proxies.some(({ status }) => status === 'failed')
     const line = (width: number): Line => {

@@ -1,3 +1,4 @@
+import { wordsOf } from '../../filter.ts'
 import type { ValueOf } from '../../../operations/operation.ts'
 import type { purgeStatistics, recentInvalidations, recentPurges } from '../../../operations/purge-log.ts'
 
@@ -7,6 +8,18 @@ export type RecentPurges = ValueOf<typeof recentPurges>
 export type RecentInvalidations = ValueOf<typeof recentInvalidations>
 export type PurgeItem = RecentPurges['items'][number]
 export type Invalidation = RecentInvalidations['items'][number]
+
+/** Whether a list has the result of a search through the whole log. */
+export function isSearch(listed: RecentPurges | null): listed is RecentPurges {
+  return listed?.searchedTo !== undefined
+}
+
+/** What the daemon searches its log for: the words of a filter that an entry has to contain. The screen applies all other words itself. */
+export function searchOf(filter: string): string {
+  return wordsOf(filter)
+    .filter((word) => !/^[!>]|[|*]/.test(word))
+    .join(' ')
+}
 
 /** Purges per second over the last minute, or over the time that a full list covers. `time`: milliseconds since the epoch. */
 export function purgeRate({ items, limit }: RecentPurges, time: number): number {
@@ -19,7 +32,8 @@ export function purgeRate({ items, limit }: RecentPurges, time: number): number 
 
 /** The source of an invalidation, with the API client if there is one. */
 export function whoOf({ source, actor }: Pick<Invalidation, 'source' | 'actor'>): string {
-  return actor === null ? source : `${source} ${actor}`
+  // A daemon of an earlier version names no actor of a purge.
+  return actor ? `${source} ${actor}` : source
 }
 
 /** Counts invalidations and removed pages by source and client, the most frequent first. */
