@@ -70,8 +70,8 @@ async function queries({ db, ...records }: Records, purges: number, now: number)
     'timeline of an entity': await timed(() => readTimeline(db, product, page)),
     'recent invalidations': await timed(() => listInvalidations(db, page)),
     'search for a frequent tag': await timed(() => search(db, productId(7), Infinity)),
-    'search for a word that no purge has, one request': await timed(() => search(db, 'nothing', 500)),
-    'longest wait of others during that search': await longestWait(() => search(db, 'nothing', 500)),
+    'search without a match, one request': await timed(() => search(db, 'nothing', 500)),
+    'longest wait of visitors meanwhile': await longestWait(() => search(db, 'nothing', 500)),
     'deleting a slice of old purges': await timed(() =>
       makePrunePurges(['varnish-1'])({ db, ...records }, { before: now - 15 * day, limit: 1_000 }),
     ),
