@@ -20,6 +20,11 @@ export function bestEncodings(header: string | null): readonly Encoding[] {
   return accepted
 }
 
+/** Whether a client prefers brotli, or likes it as much as any other coding. */
+export function takesBrotli(header: string | null): boolean {
+  return bestEncodings(header).includes('br')
+}
+
 function parse(header: string): readonly Encoding[] {
   const weights = new Map<string, number>()
   for (const element of header.toLowerCase().split(',')) {

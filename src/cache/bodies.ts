@@ -1,4 +1,4 @@
-import { decode, encode } from '../pages/codec.ts'
+import { transcode } from '../pages/codec.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { Encoding, Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
@@ -122,8 +122,8 @@ export class Bodies {
     // Room for the decoded body, the encoded body and the buffers in between.
     const lease = await budgets.bodies.lease(page.originalSize * 2)
     try {
-      const identity = bodies.identity ?? (await decode(bodies[page.encoding]!, page.encoding, page.originalSize))
-      const made = encoding === 'identity' ? identity : await encode(identity, encoding)
+      const from = bodies.identity === undefined ? page.encoding : 'identity'
+      const made = await transcode(bodies[from]!, from, encoding, page.originalSize)
       memory.addBody(held, encoding, made)
       return made
     } finally {

@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { MemoryEntry, MemoryTier } from '../pages/memory-tier.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
+import { takesBrotli } from './accept-encoding.ts'
 import { clientStates, cookieBypass, isEmptyFor } from './bypass.ts'
 import type { Channel } from './channel.ts'
 import { emptyAnswer } from './empty.ts'
@@ -100,6 +101,7 @@ export class HotPath {
       if (found === null || entry.page.cachedAt > found.page.cachedAt) found = entry
     }
     if (found === null || now >= found.page.staleAt || found.page.noCache) return null
+    found.takesBrotli ||= takesBrotli(request.acceptEncoding)
     return this.#views.find(found, request, now, keyed.isHidden)
   }
 

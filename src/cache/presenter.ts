@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import type { Fence } from '../pages/page-store.ts'
+import { takesBrotli } from './accept-encoding.ts'
 import type { Bodies } from './bodies.ts'
 import { noted, type CacheStatus } from './cache-status.ts'
 import type { Assembler, Obtained } from './esi/assembler.ts'
@@ -37,7 +38,10 @@ export class Presenter {
     const ttl = (held.page.staleAt - now()) / 1000
     const status: CacheStatus = { kind: 'hit', ttl, ...(detail !== undefined && { detail }) }
     const answer = await this.present(lookup, held, status, { fence, shareable: true })
-    if (answer !== null) memory.countHit(answer.source ?? held, performance.now() - started, now())
+    if (answer === null) return null
+    const entry = answer.source ?? held
+    entry.takesBrotli ||= takesBrotli(lookup.field('accept-encoding'))
+    memory.countHit(entry, performance.now() - started, now())
     return answer
   }
 

@@ -16,7 +16,8 @@ export interface HeldPage extends MemoryEntry {
 }
 
 export function toHeldPage(page: Page, bodies: HeldPage['bodies'], source?: Page): HeldPage {
-  return { page, bodies, hits: 0, hitMs: 0, usedAt: page.usedAt, ...(source !== undefined && { source }) }
+  const unused = { hits: null, usedAt: page.usedAt, takesBrotli: false }
+  return { page, bodies, ...unused, ...(source !== undefined && { source }) }
 }
 
 /** The stored page that has its body; null when it was not stored. */

@@ -13,16 +13,20 @@ interface Parts {
   onBuried(): void
 }
 
-/** Milliseconds. A body that takes longer to read is not in the system's cache but on a slow disk. */
+/** Milliseconds. A body that takes longer to read may not be in the system's cache but on a slow disk. */
 const slowRead = 5
 /** Milliseconds without reads that block the event loop, after a slow one: visitors of other pages are not delayed again. */
 const slowPause = 1_000
+/** The pause as a multiple of the time that a read took for which no disk was read: the processor was busy, or the disk is not accounted for. */
+const busyPause = 10
 
 /** Reads the bodies of pages, and removes pages whose body is missing or altered. */
 export class BodyReads {
   readonly #parts: Parts
   #damaged = 0
   #slowUntil = 0
+  /** Blocks that the process had read from disks when it last looked. */
+  #blocksRead = process.resourceUsage().fsRead
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -55,11 +59,22 @@ export class BodyReads {
     const started = performance.now()
     if (started < this.#slowUntil) return null
     const { shared, bodies } = this.#parts
-    const stored = shared.read<StoredBody | null>(null, (index) => index.reads.body(page))
+    const stored = shared.read<StoredBody | null>(
+      null,
+      (index) => index.reads.foundBody(page) ?? index.reads.body(page),
+    )
     const body = stored === null ? null : bodies.readNow(stored)
     const ended = performance.now()
-    if (ended - started > slowRead) this.#slowUntil = ended + slowPause
+    if (ended - started > slowRead) this.#slowUntil = ended + this.#pauseAfter(ended - started)
     return body
+  }
+
+  /** The pause after a slow read, in milliseconds. */
+  #pauseAfter(ms: number): number {
+    const { fsRead } = process.resourceUsage()
+    const isFromDisk = fsRead > this.#blocksRead
+    this.#blocksRead = fsRead
+    return isFromDisk ? slowPause : Math.min(slowPause, ms * busyPause)
   }
 
   /** The body in pieces; null as for `all`. */

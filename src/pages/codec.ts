@@ -87,6 +87,19 @@ export async function encodeCheaply(body: Buffer, encoding: CheapEncoding): Prom
   return encoding === 'gzip' ? zlib.gzipSync(body, cheapGzip) : zlib.zstdCompressSync(body)
 }
 
+const decodersAtOnce = { br: zlib.brotliDecompressSync, gzip: zlib.gunzipSync, zstd: zlib.zstdDecompressSync }
+
+/**
+ * Transcodes a body for a visitor who waits: a small one at once and with little effort.
+ *
+ * @param size of the decoded body in bytes, which the result must not exceed
+ */
+export async function transcode(body: Buffer, from: Encoding, to: Encoding, size: number): Promise<Buffer> {
+  if (size > atOnce) return encode(await decode(body, from, size), to)
+  const identity = from === 'identity' ? body : decodersAtOnce[from](body, { maxOutputLength: Math.max(1, size) })
+  return to === 'gzip' || to === 'zstd' ? encodeCheaply(identity, to) : encode(identity, to)
+}
+
 /**
  * The coding of a Content-Encoding value; null for unsupported codings and combinations, which are passed on unchanged.
  */

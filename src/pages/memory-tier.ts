@@ -4,16 +4,23 @@ import { variantOf } from './page-row.ts'
 import type { HitCount, Selection } from './page-store.ts'
 import { searchTagsOf } from './search-tags.ts'
 
-/** A page with those codings of its body that are in memory, and the hits not yet written to the store. */
+/** A page with those codings of its body that are in memory. */
 export interface MemoryEntry {
   readonly page: Page
   readonly bodies: Partial<Record<Encoding, Buffer>>
-  hits: number
-  /** Sum of the hit times, in milliseconds. */
-  hitMs: number
+  /** The hits not yet written to the store; null for none. They do not refer to the bodies, which may leave memory before. */
+  hits: UnwrittenHits | null
   usedAt: number
+  /** Whether a visitor who got it accepts brotli: others gain nothing from a thoroughly compressed body. */
+  takesBrotli: boolean
   /** Set for a page made of fragments. */
   readonly assembly?: Assembly
+}
+
+interface UnwrittenHits extends HitCount {
+  /** The fragments of an assembled page. */
+  readonly fragments: readonly Page[]
+  isTaken: boolean
 }
 
 /** What a page with fragments was made of. */
@@ -58,7 +65,7 @@ export class MemoryTier {
   readonly #keysByPart = new Map<string, KeysBy<string>>()
   readonly #maxVariants: number
   readonly #largest: number
-  #dirty: MemoryEntry[] = []
+  #unwritten: UnwrittenHits[] = []
 
   /**
    * @param maxBytes size of bodies and their overhead; 0 disables the tier
@@ -100,9 +107,9 @@ export class MemoryTier {
     const entry: MemoryEntry = {
       page,
       bodies: { ...bodies, [encoding]: compact(body) },
-      hits: 0,
-      hitMs: 0,
+      hits: null,
       usedAt: page.usedAt,
+      takesBrotli: false,
       ...(assembly !== undefined && { assembly }),
     }
     if (page.fragments !== undefined && assembly === undefined) {
@@ -133,23 +140,24 @@ export class MemoryTier {
   }
 
   countHit(entry: MemoryEntry, ms: number, usedAt: number): void {
-    if (entry.hits === 0) this.#dirty.push(entry)
-    entry.hits += 1
-    entry.hitMs += ms
-    entry.usedAt = usedAt
+    if (entry.hits === null || entry.hits.isTaken) this.#unwritten.push((entry.hits = toUnwritten(entry)))
+    entry.hits.hits += 1
+    entry.hits.ms += ms
+    // The template of an assembled page is never sent itself.
+    entry.hits.recode ||= entry.takesBrotli && entry.assembly === undefined
+    entry.hits.usedAt = entry.usedAt = usedAt
   }
 
   /** The hits since the last call, including those of evicted entries. */
   takeHits(): HitCount[] {
-    const dirty = this.#dirty
-    this.#dirty = []
-    return dirty.flatMap((entry) => {
-      const [page = entry.page, ...fragments] = entry.assembly?.parts ?? []
-      const count = { page, hits: entry.hits, ms: entry.hitMs, usedAt: entry.usedAt }
-      entry.hits = 0
-      entry.hitMs = 0
+    const taken = this.#unwritten
+    this.#unwritten = []
+    return taken.flatMap((unwritten) => {
+      unwritten.isTaken = true
+      const { page, hits, ms, usedAt, recode, fragments } = unwritten
       // Fragments must not be evicted before the pages that are made of them.
-      return [count, ...fragments.map((fragment) => ({ page: fragment, hits: 0, ms: 0, usedAt: count.usedAt }))]
+      const used = fragments.map((fragment) => ({ page: fragment, hits: 0, ms: 0, usedAt, recode: false }))
+      return [{ page, hits, ms, usedAt, recode }, ...used]
     })
   }
 
@@ -229,6 +237,11 @@ export class MemoryTier {
       if (variants.size === 0) this.#keysByPart.delete(part.key)
     }
   }
+}
+
+function toUnwritten({ page, assembly, usedAt }: MemoryEntry): UnwrittenHits {
+  const [counted = page, ...fragments] = assembly?.parts ?? []
+  return { page: counted, hits: 0, ms: 0, usedAt, recode: false, fragments, isTaken: false }
 }
 
 /** The pages whose removal removes the entries. */

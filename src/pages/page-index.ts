@@ -67,6 +67,7 @@ export class PageIndex {
 
   /** Runs `work` in a write transaction. @throws what `work` throws, and SQLITE_BUSY while another process writes */
   write<T>(work: () => T): T {
+    this.reads.forget()
     this.#beginQuery.run()
     try {
       const result = work()

@@ -38,6 +38,8 @@ export class PageReads {
   readonly #getTaggedQuery: Statement<[string, number, number], { id: number; url: string }>
   readonly #getHitsQuery: Statement<[string], { value: number; hits: number }>
   readonly #countUrlsQuery: Statement<[string, string], number>
+  /** The last look-up by key. */
+  #found: { key: string; rows: readonly PageRow[]; pages: readonly Page[] } | null = null
 
   constructor(database: Database, counters: Counters) {
     this.#database = database
@@ -93,8 +95,18 @@ export class PageReads {
     return this.#lastPageQuery.get() ?? 0
   }
 
+  /** A second look-up of a key needs no query until `forget` is called. */
   find(key: string, now: number): Page[] {
-    return this.#findQuery.all(hashKey(key).number, key, now).map(toPage).sort(newestFirst)
+    if (this.#found?.key !== key) {
+      const rows = this.#findQuery.all(hashKey(key).number, key, now)
+      this.#found = { key, rows, pages: rows.map(toPage) }
+    }
+    return this.#found.pages.filter(({ deleteAt }) => deleteAt > now).sort(newestFirst)
+  }
+
+  /** Forgets the last look-up: other connections may have changed the index, or this one has. */
+  forget(): void {
+    this.#found = null
   }
 
   findByUrl(url: string): Page[] {
@@ -104,6 +116,14 @@ export class PageReads {
   /** Null also when the body was compressed again since the page was read: it has another size and coding now. */
   body(page: Pick<Page, 'id' | 'key' | 'size'>): StoredBody | null {
     return this.#getBodyQuery.get(page.id, page.key, page.size) ?? null
+  }
+
+  /** The body of a page of the last look-up; null for other pages. */
+  foundBody(page: Page): StoredBody | null {
+    const row = this.#found?.rows[this.#found.pages.indexOf(page)]
+    if (row === undefined) return null
+    const { file, file_size: fileSize, at, size, digest } = row
+    return { file, fileSize, at, size, digest }
   }
 
   tagged(tag: string, after: number, limit: number): { id: number; url: string }[] {

@@ -102,6 +102,7 @@ export interface OpenBody {
 /** The hits of a page, collected in memory and written in batches. */
 export interface HitCount extends StoredHits {
   page: Page
+  recode: boolean
 }
 
 export interface StoredHits {
@@ -111,6 +112,8 @@ export interface StoredHits {
   /** Sum of the hit times, in milliseconds. */
   ms: number
   usedAt: number
+  /** Whether visitors would get fewer bytes if the page were compressed thoroughly. */
+  recode?: boolean
 }
 
 /**
@@ -195,7 +198,7 @@ export interface PageStore {
   hitsOf(urls: readonly string[]): number[]
   /** Counts the pages that `remove` would remove. */
   count(selection: Selection): Promise<number>
-  /** Adds hits in the background. A page that is hit again is compressed thoroughly. */
+  /** Adds hits in the background, and compresses pages thoroughly where that saves bytes. */
   recordHits(hits: readonly StoredHits[]): void
   /** O(1): reads counters that are maintained with each change. */
   counters(): Record<PageType, TypeCounters>

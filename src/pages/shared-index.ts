@@ -83,6 +83,7 @@ export class SharedIndex {
     const index = this.#index
     if (index === null || this.#isPolled) return
     this.#isPolled = true
+    index.reads.forget()
     void resolved.then(this.#forgetPoll)
     try {
       if (performance.now() - this.#lookedAt > trustedFor) this.look()
@@ -100,9 +101,8 @@ export class SharedIndex {
     if (index === null) return
     this.#version = index.dataVersion()
     const state = index.log.state()
-    if (state.cleared !== 0 || state.generation !== index.generation) {
-      this.#leave(index)
-    } else if (state.floor > this.#seen) {
+    if (state.cleared !== 0 || state.generation !== index.generation) this.#leave(index)
+    else if (state.floor > this.#seen) {
       this.#seen = index.log.last()
       this.#tell({ kind: 'all' })
     } else {

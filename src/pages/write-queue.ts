@@ -135,14 +135,14 @@ export class WriteQueue {
     })
   }
 
-  /** Has hits counted, and the pages compressed thoroughly once nothing else is to be done. */
+  /** Has hits counted, and pages compressed thoroughly once nothing else is to be done. */
   async sendHits(hits: readonly StoredHits[]): Promise<void> {
     const storing = hits.flatMap(({ page }) => this.#waiting.get(page.id)?.promise ?? [])
     // Without a pause where nothing is to be awaited: a page that is taken later must not overtake the hits.
     if (storing.length > 0) await Promise.all(storing)
     await Promise.all(toHitTasks(hits).map((task) => this.ask(task)))
     if (!this.#options.compression) return
-    for (const { page } of hits) if ('encoding' in page) this.#recodes.add(page)
+    for (const { page, recode } of hits) if (recode === true && 'encoding' in page) this.#recodes.add(page)
     this.#wake()
   }
 

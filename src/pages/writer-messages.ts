@@ -60,7 +60,7 @@ export function toGroup({ pages, bodies }: GroupTask): NewPage[] {
 const groupHits = 200
 
 export function toHitTasks(hits: readonly StoredHits[]): Extract<WriterTask, { kind: 'hits' }>[] {
-  const counts = hits.map(({ page, ...count }) => ({ ...count, page: { id: page.id } }))
+  const counts = hits.map(({ page, hits, ms, usedAt }) => ({ page: { id: page.id }, hits, ms, usedAt }))
   return Array.from({ length: Math.ceil(counts.length / groupHits) }, (_, at) => ({
     kind: 'hits',
     hits: counts.slice(at * groupHits, (at + 1) * groupHits),

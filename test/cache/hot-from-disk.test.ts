@@ -57,9 +57,13 @@ describe('a page that is on disk and not in memory', () => {
     expect(site.origin.requests).toHaveLength(1)
   })
 
-  it('waits for the disk on the regular path for a second after a slow read', async () => {
+  it('is read on the regular path for a second after a slow disk, and for less after a busy processor', async () => {
     const { store } = await openCrowdedSite()
     const page = store.find(`c1 ${shopUrl}/a`)[0]!
+    const usage = process.resourceUsage()
+    let fsRead = usage.fsRead + 1
+    const blocks = vi.spyOn(process, 'resourceUsage').mockImplementation(() => ({ ...usage, fsRead }))
+    onTestFinished(() => blocks.mockRestore())
     const read = (started: number, ended: number) => {
       const clock = vi.spyOn(performance, 'now').mockReturnValueOnce(started).mockReturnValue(ended)
       const body = store.readBodyNow(page)
@@ -68,5 +72,8 @@ describe('a page that is on disk and not in memory', () => {
     }
     const body = `/a ${html}`
     expect([read(0, 6), read(1005, 1005), read(1007, 1008), read(1009, 1010)]).toEqual([body, null, body, body])
+    expect([read(2000, 2006), read(2065, 2065), read(2067, 2068)]).toEqual([body, null, body])
+    fsRead += 1
+    expect([read(3000, 3006), read(3067, 3067), read(4005, 4005), read(4007, 4008)]).toEqual([body, null, null, body])
   })
 })

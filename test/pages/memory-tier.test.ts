@@ -131,13 +131,14 @@ it('takeHits returns the hits once, including those of dropped pages', () => {
   const [a, b] = [memory.set(page('a'), 'br', bodyOf('a')), memory.set(page('b'), 'br', bodyOf('b'))]
   memory.countHit(a, 0.5, 10)
   memory.countHit(a, 0.25, 20)
+  b.takesBrotli = true
   memory.countHit(b, 1, 15)
   memory.drop({ kind: 'all' })
   expect(memory.takeHits()).toEqual([
-    { page: a.page, hits: 2, ms: 0.75, usedAt: 20 },
-    { page: b.page, hits: 1, ms: 1, usedAt: 15 },
+    { page: a.page, hits: 2, ms: 0.75, usedAt: 20, recode: false },
+    { page: b.page, hits: 1, ms: 1, usedAt: 15, recode: true },
   ])
   expect(memory.takeHits()).toEqual([])
   memory.countHit(a, 1, 30)
-  expect(memory.takeHits()).toEqual([{ page: a.page, hits: 1, ms: 1, usedAt: 30 }])
+  expect(memory.takeHits()).toEqual([{ page: a.page, hits: 1, ms: 1, usedAt: 30, recode: false }])
 })

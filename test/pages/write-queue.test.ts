@@ -220,7 +220,7 @@ describe('thorough compression', () => {
     const page = (await pages.take(draft('a', changes), cheap, pages.fence()))!
     await pages.settled(page)
     const [seen] = other.find(draft('a').key)
-    pages.recordHits([{ page, hits: 2, ms: 1, usedAt: 1 }])
+    pages.recordHits([{ page, hits: 2, ms: 1, usedAt: 1, recode: true }])
     await until(() => expect(pages.find(draft('a').key)[0]!.encoding).toBe('br'))
     const [recoded] = pages.find(draft('a').key)
     expect(recoded).toMatchObject({ id: page.id, hits: 2, originalSize: html.length })
@@ -233,14 +233,17 @@ describe('thorough compression', () => {
   })
 
   it.each([
-    ['that was removed', async (pages: PageStore) => void (await pages.remove({ kind: 'all' })), {}],
-    ['that may not be transformed', async () => {}, { headers: [['Cache-Control', 'max-age=60, no-transform']] }],
-  ] as const)('leaves a page %s alone', async (_, before, more) => {
+    ['that was removed', async (pages: PageStore) => void (await pages.remove({ kind: 'all' })), {}, true],
+    ['that may not be transformed', async () => {}, { headers: [['Cache-Control', 'max-age=60, no-transform']] }, true],
+    ['of visitors who accept no brotli', async () => {}, {}, false],
+  ] as const)('leaves a page %s alone', async (_, before, more, recode) => {
     const { pages } = await openWriter()
     const page = (await pages.put({ ...draft('a', changes), ...more }, cheap, pages.fence()))!
     await before(pages)
-    pages.recordHits([{ page, hits: 2, ms: 1, usedAt: 1 }])
-    await pages.put(draft('b'), bodyOf('b'), pages.fence())
+    pages.recordHits([{ page, hits: 2, ms: 1, usedAt: 1, recode }])
+    const next = (await pages.put(draft('b', changes), cheap, pages.fence()))!
+    pages.recordHits([{ page: next, hits: 1, ms: 1, usedAt: 1, recode: true }])
+    await until(() => expect(pages.find(draft('b').key)[0]!.encoding).toBe('br'))
     expect(pages.find(draft('a').key).map(({ encoding }) => encoding)).not.toContain('br')
   })
 })
