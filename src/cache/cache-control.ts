@@ -1,5 +1,6 @@
 import { parseDictionary, Token, type BareItem, type Dictionary } from 'structured-headers'
 import type { HeaderPair } from '../pages/page.ts'
+import { remembering } from '../lib/remembering.ts'
 import { fieldValue } from './fields.ts'
 
 /**
@@ -13,7 +14,7 @@ export interface Directives {
   noStore: boolean
   noCache: boolean
   /** Fields named by `no-cache="…"`, which are not stored. */
-  unstoredFields: string[]
+  unstoredFields: readonly string[]
   mustRevalidate: boolean
   proxyRevalidate: boolean
   mustUnderstand: boolean
@@ -30,15 +31,22 @@ export interface Directives {
 const longest = 2 ** 31
 
 /** The directives that apply to this cache: those of CDN-Cache-Control where it is valid, else Cache-Control. */
-export function directivesOf(headers: readonly HeaderPair[]): Directives {
-  const targeted = targetedDirectives(fieldValue(headers, 'cdn-cache-control'))
-  if (targeted.length > 0) return { ...interpret(targeted), targeted: true }
-  return interpret(parseDirectives(fieldValue(headers, 'cache-control')))
+export function directivesOf(headers: readonly HeaderPair[]): Readonly<Directives> {
+  const targeted = fieldValue(headers, 'cdn-cache-control')
+  const directives = targeted === null ? null : toTargeted(targeted)
+  return directives ?? toDirectives(fieldValue(headers, 'cache-control') ?? '')
 }
 
+const toDirectives = remembering((field) => interpret(parseDirectives(field)))
+
+/** Null where the field is malformed or empty. */
+const toTargeted = remembering((field): Readonly<Directives> | null => {
+  const elements = targetedDirectives(field)
+  return elements.length === 0 ? null : { ...interpret(elements), targeted: true }
+})
+
 /** The directives of a targeted field (a Dictionary of RFC 9651); none when it is malformed, so that it is ignored. */
-function targetedDirectives(field: string | null): Element[] {
-  if (field === null) return []
+function targetedDirectives(field: string): Element[] {
   let members: Dictionary
   try {
     members = parseDictionary(field)

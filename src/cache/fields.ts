@@ -56,7 +56,7 @@ export function toPairs(raw: readonly string[]): HeaderPair[] {
 }
 
 /** Hop-by-hop fields (RFC 9110 §7.6.1), in addition to those that `Connection` names. */
-const hopByHop = [
+const hopByHop: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -67,10 +67,11 @@ const hopByHop = [
   'trailer',
   'transfer-encoding',
   'upgrade',
-]
+])
 
-export function connectionFields(headers: readonly HeaderPair[]): Set<string> {
-  return new Set([...hopByHop, ...listElements(fieldValue(headers, 'connection'))])
+export function connectionFields(headers: readonly HeaderPair[]): ReadonlySet<string> {
+  const named = fieldValue(headers, 'connection')
+  return named === null ? hopByHop : new Set([...hopByHop, ...listElements(named)])
 }
 
 /**

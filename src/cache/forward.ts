@@ -1,3 +1,4 @@
+import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import type { Channel } from './channel.ts'
 import { connectionFields, cookieHeader, fieldValue, hasField, withoutFields } from './fields.ts'
@@ -83,16 +84,16 @@ function impersonatesProxy(name: string): boolean {
  * Whether a field is withheld from requests for storable responses. Names with an underscore always are: no legitimate
  * field has one.
  */
-export function isWithheld(name: string): boolean {
+export const isWithheld = remembering((name) => {
   const lower = name.toLowerCase()
   return impersonatesProxy(lower) || personal.has(lower) || tracing.test(lower) || lower.includes('_')
-}
+})
 
 /**
  * Request fields for a request that is passed through: all but hop-by-hop fields and those that impersonate a proxy.
  */
 export function passHeaders(visit: VisitHead, isAsset = false): HeaderPair[] {
-  const dropped = connectionFields(visit.headers)
+  const dropped = new Set(connectionFields(visit.headers))
   dropped.add('expect')
   dropped.add('host')
   // GET and HEAD have no body and must not become another method.
@@ -123,7 +124,7 @@ export function storableHeaders(
   channel: Channel,
   cookies: ReadonlyMap<string, string>,
 ): { headers: HeaderPair[]; sent: HeaderPair[] } {
-  const dropped = connectionFields(visit.headers)
+  const dropped = new Set(connectionFields(visit.headers))
   dropped.add('host')
   dropped.add('cookie')
   const sent = withoutFields(visit.headers, dropped).filter(([name]) => !isWithheld(name))
@@ -164,20 +165,22 @@ export function isLoop(headers: readonly HeaderPair[]): boolean {
 }
 
 /** Fields between the shop and its caches, which visitors never see. */
-const internal = [
+const internal = new Set([
   'xkey',
   'surrogate-key',
   'cache-tag',
   'sw-invalidation-states',
   'sw-dynamic-cache-bypass',
   'surrogate-control',
-]
+])
 
 /** The response fields that a visitor sees. */
 export function visibleHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
   const dropped = connectionFields(headers)
-  for (const name of internal) dropped.add(name)
-  return withoutFields(headers, dropped)
+  return headers.filter(([name]) => {
+    const lower = name.toLowerCase()
+    return !dropped.has(lower) && !internal.has(lower)
+  })
 }
 
 /** The cache tags of a response, separated by whitespace and commas, without duplicates. */

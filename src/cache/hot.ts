@@ -44,6 +44,7 @@ interface KeyedUrl {
   isEmpty: boolean
   isAsset: boolean
   isHidden: boolean
+  isRemembered: boolean
 }
 
 /**
@@ -83,7 +84,8 @@ export class HotPath {
 
   /** The view to send; null when the request needs more than a memory lookup. */
   find(request: HotRequest): View | null {
-    const keyed = this.#keyedUrl(request)
+    const site = `${request.scheme}://${request.host}${request.target}`
+    const keyed = this.#keyedUrl(request, site)
     if (keyed === null) return null
     if (keyed.isEmpty) return this.#empty(request)
     const selecting = this.#selecting(request)
@@ -101,6 +103,8 @@ export class HotPath {
       if (found === null || entry.page.cachedAt > found.page.cachedAt) found = entry
     }
     if (found === null || now >= found.page.staleAt || found.page.noCache) return null
+    // Only pages that are served: a crawler's URLs must not fill the memory.
+    if (!keyed.isRemembered) this.#remember(site, keyed)
     found.takesBrotli ||= takesBrotli(request.acceptEncoding)
     return this.#views.find(found, request, now, keyed.isHidden)
   }
@@ -149,15 +153,19 @@ export class HotPath {
     this.#polled = false
   }
 
-  #keyedUrl(request: HotRequest): KeyedUrl | null {
-    const site = `${request.scheme}://${request.host}${request.target}`
+  #keyedUrl(request: HotRequest, site: string): KeyedUrl | null {
     const known = this.#urls.get(site)
     if (known !== undefined && !this.#isOutdated(known)) return known
     const found = this.#locate(request)
-    if (site.length > longestUrl) return found
-    if (this.#urls.size >= mostUrls) this.#urls.clear()
-    this.#urls.set(site, found)
+    if (found === null || found.isEmpty) this.#remember(site, found)
     return found
+  }
+
+  #remember(site: string, keyed: KeyedUrl | null): void {
+    if (site.length > longestUrl) return
+    if (this.#urls.size >= mostUrls) this.#urls.clear()
+    this.#urls.set(site, keyed)
+    if (keyed !== null) keyed.isRemembered = true
   }
 
   /** Whether the shop has since said something else about the parameters of its path. */
@@ -184,6 +192,7 @@ export class HotPath {
       isEmpty,
       isAsset: this.#options.assetPath(path),
       isHidden: this.#options.hiddenPath(path),
+      isRemembered: false,
     }
   }
 

@@ -1,3 +1,4 @@
+import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { excludedStates } from './bypass.ts'
 import { directivesOf, requestDirectives, type Directives } from './cache-control.ts'
@@ -122,12 +123,20 @@ function mismatch(asked: RequestTraits, status: number, headers: readonly Header
     : null
 }
 
+const mayChoose = remembering((name) => steering.test(name) || choosing.test(name))
+
+/** Whether no browser sends a field, given as a line. */
+const isOutlandish = remembering((line) => {
+  const colon = line.indexOf(':')
+  return isImplausibleValue(line.slice(0, colon).toLowerCase(), line.slice(colon + 1))
+})
+
 /** Names what no browser would send in a request; null if there is nothing. `counts`: whether a field is checked. */
 function peculiarity(asked: RequestTraits, counts: (name: string) => boolean): string | null {
   const told = asked.headers.filter(([name]) => name.toLowerCase() !== 'cookie' && !isWithheld(name) && counts(name))
-  const steered = told.find(([name]) => steering.test(name) || choosing.test(name))
+  const steered = told.find(([name]) => mayChoose(name))
   if (steered !== undefined) return `the request had ${steered[0].toLowerCase()}, which is in neither the key nor Vary`
-  const outlandish = told.find(([name, value]) => isImplausibleValue(name.toLowerCase(), value))
+  const outlandish = told.find(([name, value]) => isOutlandish(`${name}:${value}`))
   if (outlandish !== undefined) return `no browser sends the request's ${outlandish[0].toLowerCase()}`
   return asked.unkeyedCookies !== null && holdsMarkup(asked.unkeyedCookies)
     ? 'the request had markup in its cookies'

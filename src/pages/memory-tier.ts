@@ -1,4 +1,5 @@
 import { FifoCache } from './fifo-cache.ts'
+import { KeysBy } from './keys-by.ts'
 import type { Encoding, Page, PageType } from './page.ts'
 import { variantOf } from './page-row.ts'
 import type { HitCount, Selection } from './page-store.ts'
@@ -36,9 +37,6 @@ export interface Assembly {
   readonly note: string | null
 }
 
-/** Keys by a label (tag, URL or type) that an invalidation selects by. */
-type KeysBy<Label> = Map<Label, Set<string>>
-
 /** Bytes of an entry besides its bodies and texts (objects, lookup tables, prepared headers), as measured. */
 const entryOverhead = 2_048
 /** Bytes per header, tag or variant besides its text. */
@@ -58,9 +56,9 @@ const largestPart = 1 / 8
  */
 export class MemoryTier {
   readonly #entries: FifoCache<MemoryEntry[]>
-  readonly #keysByTag: KeysBy<string> = new Map()
-  readonly #keysByUrl: KeysBy<string> = new Map()
-  readonly #keysByType: KeysBy<PageType> = new Map()
+  readonly #keysByTag = new KeysBy<string>()
+  readonly #keysByUrl = new KeysBy<string>()
+  readonly #keysByType = new KeysBy<PageType>()
   /** Keys of assembled pages by the variants of their parts, by the keys of these. */
   readonly #keysByPart = new Map<string, KeysBy<string>>()
   readonly #maxVariants: number
@@ -168,12 +166,12 @@ export class MemoryTier {
         for (const keys of [this.#keysByTag, this.#keysByUrl, this.#keysByType, this.#keysByPart]) keys.clear()
         return this.#entries.clear()
       case 'type':
-        return this.#dropKeys(this.#keysByType.get(selection.type))
+        return this.#dropKeys(this.#keysByType.of(selection.type))
       case 'tags':
-        return selection.tags.forEach((tag) => this.#dropKeys(this.#keysByTag.get(tag)))
+        return selection.tags.forEach((tag) => this.#dropKeys(this.#keysByTag.of(tag)))
       case 'urls':
-        selection.urls.forEach((url) => this.#dropKeys(this.#keysByUrl.get(url)))
-        return searchTagsOf(selection.urls).forEach((tag) => this.#dropKeys(this.#keysByTag.get(tag)))
+        selection.urls.forEach((url) => this.#dropKeys(this.#keysByUrl.of(url)))
+        return searchTagsOf(selection.urls).forEach((tag) => this.#dropKeys(this.#keysByTag.of(tag)))
       case 'matching':
         return this.drop({ kind: 'all' })
     }
@@ -183,7 +181,8 @@ export class MemoryTier {
   dropKeys(keys: readonly string[]): void {
     for (const key of keys) {
       this.#entries.delete(key)
-      for (const made of [...(this.#keysByPart.get(key)?.values() ?? [])]) this.#dropKeys(made)
+      const made = this.#keysByPart.get(key)
+      for (const variant of made?.labels() ?? []) this.#dropKeys(made!.of(variant))
     }
   }
 
@@ -191,13 +190,13 @@ export class MemoryTier {
   dropMadeOf(page: Page): void {
     const name = variantOf(page)
     const fields = fieldsOf(name)
-    for (const [variant, made] of [...(this.#keysByPart.get(page.key) ?? [])])
-      if (variant === name || fieldsOf(variant) !== fields) this.#dropKeys(made)
+    const made = this.#keysByPart.get(page.key)
+    for (const variant of made?.labels() ?? [])
+      if (variant === name || fieldsOf(variant) !== fields) this.#dropKeys(made!.of(variant))
   }
 
-  /** Deletes from the set while iterating, which a Set allows. */
-  #dropKeys(keys: ReadonlySet<string> | undefined): void {
-    if (keys !== undefined) for (const key of keys) this.#entries.delete(key)
+  #dropKeys(keys: Iterable<string>): void {
+    for (const key of keys) this.#entries.delete(key)
   }
 
   get bytes(): number {
@@ -213,27 +212,27 @@ export class MemoryTier {
 
   #label(entries: readonly MemoryEntry[], key: string): void {
     for (const page of labelsOf(entries)) {
-      addKey(this.#keysByType, page.type, key)
-      addKey(this.#keysByUrl, page.url, key)
-      for (const tag of page.tags) addKey(this.#keysByTag, tag, key)
+      this.#keysByType.add(page.type, key)
+      this.#keysByUrl.add(page.url, key)
+      for (const tag of page.tags) this.#keysByTag.add(tag, key)
     }
     for (const part of partsOf(entries)) {
-      const variants: KeysBy<string> = this.#keysByPart.get(part.key) ?? new Map()
-      addKey(variants, variantOf(part), key)
+      const variants = this.#keysByPart.get(part.key) ?? new KeysBy<string>()
+      variants.add(variantOf(part), key)
       this.#keysByPart.set(part.key, variants)
     }
   }
 
   #unlabel(entries: readonly MemoryEntry[], key: string): void {
     for (const page of labelsOf(entries)) {
-      deleteKey(this.#keysByType, page.type, key)
-      deleteKey(this.#keysByUrl, page.url, key)
-      for (const tag of page.tags) deleteKey(this.#keysByTag, tag, key)
+      this.#keysByType.delete(page.type, key)
+      this.#keysByUrl.delete(page.url, key)
+      for (const tag of page.tags) this.#keysByTag.delete(tag, key)
     }
     for (const part of partsOf(entries)) {
       const variants = this.#keysByPart.get(part.key)
       if (variants === undefined) continue
-      deleteKey(variants, variantOf(part), key)
+      variants.delete(variantOf(part), key)
       if (variants.size === 0) this.#keysByPart.delete(part.key)
     }
   }
@@ -270,17 +269,6 @@ export function compact(body: Buffer): Buffer {
 
 function leastRecentlyUsed(entries: readonly MemoryEntry[]): number {
   return entries.reduce((least, { usedAt }, index) => (usedAt < entries[least]!.usedAt ? index : least), 0)
-}
-
-function addKey<Label>(keysBy: KeysBy<Label>, label: Label, key: string): void {
-  const keys = keysBy.get(label)
-  if (keys === undefined) keysBy.set(label, new Set([key]))
-  else keys.add(key)
-}
-
-function deleteKey<Label>(keysBy: KeysBy<Label>, label: Label, key: string): void {
-  const keys = keysBy.get(label)
-  if (keys?.delete(key) && keys.size === 0) keysBy.delete(label)
 }
 
 function sizeOf(entries: readonly MemoryEntry[], key: string): number {

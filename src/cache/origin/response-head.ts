@@ -1,3 +1,4 @@
+import { remembering } from '../../lib/remembering.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { listElements, trimBlanks } from '../fields.ts'
 
@@ -39,11 +40,11 @@ export function parseHead(text: string, method: string): PlainHead | null {
   let connection = ''
   let hint = ''
   for (let at = text.indexOf('\r\n') + 2, last = text.length - 2; at < last;) {
-    const colon = text.indexOf(':', at)
-    const end = text.indexOf('\r\n', colon)
-    const name = text.slice(at, colon)
-    const value = trimBlanks(text.slice(colon + 1, end))
-    headers.push([name, value])
+    const end = text.indexOf('\r\n', at)
+    const line = text.slice(at, end)
+    const pair = toPair(line)
+    const [name, value] = pair
+    headers.push(pair)
     at = end + 2
     const known = framingNames.get(name.length)
     if (known === undefined) continue
@@ -52,7 +53,7 @@ export function parseHead(text: string, method: string): PlainHead | null {
     if (lower === 'connection') connection += `,${value}`
     else if (lower === 'keep-alive') hint += `,${value}`
     // undici takes blanks behind the number for digits.
-    else if (lower === 'content-length' && length === null) length = text.slice(colon + 1, end).trimStart()
+    else if (lower === 'content-length' && length === null) length = line.slice(name.length + 1).trimStart()
     else if (lower === 'transfer-encoding' && coding === null) coding = value
     // Named twice.
     else return null
@@ -60,6 +61,12 @@ export function parseHead(text: string, method: string): PlainHead | null {
   const framing = framingOf(status, method, length, coding)
   return framing === null ? null : { status, headers, framing, keep: keepOf(connection, hint, status, length, coding) }
 }
+
+/** Stored pages share the fields that they have in common. */
+const toPair = remembering((line): HeaderPair => {
+  const colon = line.indexOf(':')
+  return [line.slice(0, colon), trimBlanks(line.slice(colon + 1))]
+})
 
 const framingNames = Map.groupBy(
   ['connection', 'keep-alive', 'content-length', 'transfer-encoding'],
