@@ -69,7 +69,7 @@ const personal = new Set([
 
 /** Identifiers that infrastructure adds to each request. They differ every time and must not affect a page. */
 const tracing =
-  /^(?:x-(?:request-id|correlation-id|trace-id|amzn-.*|amz-cf-.*|b3-.*|cloud-trace-context|datadog-.*|request-start|queue-start|varnish|azure-.*|arr-.*|akamai-.*|edge-.*|client-data|moz|purpose)|traceparent|tracestate|baggage|sentry-trace|b3|uber-trace-id|newrelic|elastic-apm-traceparent|cf-ray|cf-visitor|cf-ew-via)$/
+  /^(?:x-(?:request-id|correlation-id|trace-id|amzn-.*|amz-cf-.*|b3-.*|cloud-trace-context|datadog-.*|request-start|queue-start|varnish|vinyl|azure-.*|arr-.*|akamai-.*|edge-.*|client-data|moz|purpose)|traceparent|tracestate|baggage|sentry-trace|b3|uber-trace-id|newrelic|elastic-apm-traceparent|cf-ray|cf-visitor|cf-ew-via)$/
 
 /** A field name as CGI, FastCGI and WSGI read it: they do not distinguish underscores from dashes. */
 function asRead(name: string): string {

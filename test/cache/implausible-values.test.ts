@@ -102,6 +102,8 @@ it.each<[string, Record<string, string>]>([
     {
       ...browser,
       'CF-Ray': '8c0-FRA',
+      'X-Varnish': '32770',
+      'X-Vinyl': '32770',
       'CF-Visitor': '{"scheme":"https"}',
       'CF-IPCountry': 'DE',
       'CDN-Loop': 'cloudflare; loops=1',

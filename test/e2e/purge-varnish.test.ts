@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Daemon, startDaemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { type Relay, startRelay } from '../helpers/relay.ts'
-import { startVarnishProxy, type Varnish } from '../helpers/varnish.ts'
+import { hasVarnish, startVarnishProxy, type Varnish } from '../helpers/varnish.ts'
 import { until } from '../helpers/until.ts'
 import { speak } from '../http/front/wire.ts'
-import { deliveries, hasVarnish, look, origin, purge, purgeTags, shop, useOrigin } from './varnish-purges.ts'
+import { deliveries, look, origin, purge, purgeTags, shop, useOrigin } from './varnish-purges.ts'
 
 useOrigin()
 

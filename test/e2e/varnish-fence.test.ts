@@ -1,12 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
-import { installed } from '../helpers/rivals.ts'
-import { startVarnishProxy, type Varnish } from '../helpers/varnish.ts'
+import { hasVarnish, startVarnishProxy, type Varnish } from '../helpers/varnish.ts'
 import { until } from '../helpers/until.ts'
 
 /** A Varnish of its own: the state of its VCL must not depend on requests of other tests. */
-describe.skipIf(!installed('varnishd'))('the fence of docs/varnish.vcl', () => {
+describe.skipIf(!hasVarnish)('the fence of docs/varnish.vcl', () => {
   let origin: Origin
   let varnish: Varnish
   let fetches = 0

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { freePort, startDaemon } from '../helpers/daemon.ts'
 import { exchange, untilHit } from '../helpers/exchange.ts'
 import { startRelay } from '../helpers/relay.ts'
-import { startVarnishProxy } from '../helpers/varnish.ts'
+import { hasVarnish, startVarnishProxy } from '../helpers/varnish.ts'
 import { until } from '../helpers/until.ts'
 import { speak } from '../http/front/wire.ts'
-import { deliveries, hasVarnish, look, origin, purge, purgeTags, shop, useOrigin } from './varnish-purges.ts'
+import { deliveries, look, origin, purge, purgeTags, shop, useOrigin } from './varnish-purges.ts'
 
 useOrigin()
 

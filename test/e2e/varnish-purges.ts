@@ -4,13 +4,11 @@ import { afterAll, beforeAll, expect } from 'vitest'
 import type { Daemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { type Origin, startOrigin } from '../helpers/origin.ts'
-import { installed } from '../helpers/rivals.ts'
+import { hasVarnish } from '../helpers/varnish.ts'
 import { speak } from '../http/front/wire.ts'
 
 /** Short enough that a test of a dead proxy ends soon, long enough for a slow machine. */
 export const purge = { timeout: '500ms', settleTime: '100ms' }
-
-export const hasVarnish = installed('varnishd')
 
 if (!hasVarnish)
   console.warn('The real-Varnish tests are left out: varnishd is not installed (Debian: varnish, varnish-modules).')

@@ -1,16 +1,45 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { join } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { until } from './until.ts'
 import { startChild, type Child } from './child.ts'
 import { freePort } from './daemon.ts'
+import { installed } from './rivals.ts'
 import { scratch } from './scratch.ts'
 
-const vclFile = fileURLToPath(new URL('../../docs/varnish.vcl', import.meta.url))
+const document = (name: string) => readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url)), 'utf8')
+/** The documented VCL. */
+export const documentedVcl = document('varnish.vcl')
+/** The documented VCL with the subroutine that docs/varnish.md has for Varnish 6.0. */
+export const oldVcl = documentedVcl.replace(
+  /^sub ban_pages \{[^]*?^\}\n/m,
+  () => /```vcl\n(sub ban_pages \{[^]*?)```/.exec(document('varnish.md'))![1]!,
+)
+
+/** The Varnish that the tests run: `VARNISHD` names the program of another version, with `varnishadm` or `vinyladm` in `../bin` or beside it. */
+const program = process.env['VARNISHD'] ?? 'varnishd'
+const adminProgram = basename(program) === 'vinyld' ? 'vinyladm' : 'varnishadm'
+const environment = {
+  ...process.env,
+  PATH: [
+    ...(isAbsolute(program) ? [dirname(program), join(dirname(program), '../bin')] : []),
+    process.env['PATH'],
+    '/usr/sbin',
+    '/sbin',
+  ].join(':'),
+}
+
+/** Whether a Varnish is there to be tested. */
+export const hasVarnish = installed(program)
+
+/** The VCL that the documentation has for this Varnish. */
+const itsVcl = /varnish-6\./.test(spawnSync(program, ['-V'], { env: environment, encoding: 'utf8' }).stderr)
+  ? oldVcl
+  : documentedVcl
 
 /** A Varnish with the documented VCL in front of an origin. It can fail in the ways in which proxies fail. */
 export interface Varnish {
@@ -32,21 +61,21 @@ export interface Varnish {
   stop(): Promise<void>
 }
 
-/** @param backend `host:port` that it fetches from; `edit` changes the VCL; `prefix` is the command to run Varnish with */
+/** @param backend `host:port` that it fetches from; `edit` changes the VCL; `prefix` is the command to run Varnish with; `vcl` replaces the documented one */
 export async function startVarnishProxy(
   backend: string,
   edit: (vcl: string) => string = (vcl) => vcl,
   prefix: readonly string[] = [],
+  vcl = itsVcl,
 ): Promise<Varnish> {
   const { path: directory, discard } = await scratch('varnish')
   const [host, originPort] = backend.split(':')
-  const own = readFileSync(vclFile, 'utf8')
+  const own = vcl
     .replace('.host = "127.0.0.1";', `.host = "${host}";`)
     .replace('.port = "8080";', `.port = "${originPort}";`)
   await writeFile(join(directory, 'shop.vcl'), edit(own))
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const env = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` }
   let child: Child | null = null
   const signal = (name: NodeJS.Signals) => {
     for (const pid of [child!.pid, ...childrenOf(child!.pid)]) process.kill(pid, name)
@@ -78,8 +107,8 @@ export async function startVarnishProxy(
       '127.0.0.1:0',
     ]
     child = await startChild(
-      [...prefix, 'varnishd', '-F', '-a', `127.0.0.1:${port}`, ...settings] as unknown as [string],
-      { cwd: directory, env, ready: () => isUp(port) },
+      [...prefix, program, '-F', '-a', `127.0.0.1:${port}`, ...settings] as unknown as [string],
+      { cwd: directory, env: environment, ready: () => isUp(port) },
     )
   }
   try {
@@ -97,7 +126,9 @@ export async function startVarnishProxy(
     start,
     vclFile: join(directory, 'shop.vcl'),
     async admin(...command) {
-      const { stdout } = await promisify(execFile)('varnishadm', ['-n', join(directory, 'work'), ...command], { env })
+      const { stdout } = await promisify(execFile)(adminProgram, ['-n', join(directory, 'work'), ...command], {
+        env: environment,
+      })
       return stdout
     },
     async restartChild() {
