@@ -24,7 +24,7 @@ export interface PlaceInTrace {
   value: number
 }
 
-interface InsertedRow extends Omit<PageRow, 'id' | 'hits' | 'hit_us' | 'stale_at'> {
+interface InsertedRow extends Omit<PageRow, 'id' | 'stale_at'> {
   key_hash: number
   epoch: number
   original_size: number
@@ -67,7 +67,7 @@ export class PageWrites {
       .prepare<[InsertedRow], number>(
         `INSERT INTO page (key_hash, type, epoch, used_at, hits, hit_us, size, original_size, generation_us, cached_at,
            delete_at, seal, digest, file, file_size, at, key, url, record)
-         VALUES (@key_hash, @type, @epoch, @used_at, 0, 0, @size, @original_size, @generation_us, @cached_at,
+         VALUES (@key_hash, @type, @epoch, @used_at, @hits, @hit_us, @size, @original_size, @generation_us, @cached_at,
            @delete_at, @seal, @digest, @file, @file_size, @at, @key, @url, @record)
          RETURNING id`,
       )
@@ -107,21 +107,21 @@ export class PageWrites {
       ON CONFLICT DO NOTHING`)
     this.#refreshQuery = database.prepare('DELETE FROM stale WHERE page_id = ?')
     this.#hitQuery = database.prepare(`
-      UPDATE page SET hits = hits + ?, hit_us = hit_us + ?, used_at = max(used_at, ?)
-      WHERE id = ? AND epoch = (SELECT s.epoch FROM stat s WHERE s.type = page.type) RETURNING type`)
+      UPDATE page AS p SET hits = hits + ?, hit_us = hit_us + ?, used_at = max(used_at, ?)
+      WHERE p.id = ? AND ${live} RETURNING type`)
   }
 
   /**
-   * Inserts a page without its tags (`link`), replacing the variant that it renews. Beyond `maxVariants` of its URL it evicts the least recently
-   * used ones: per URL rather than per key, since visitors choose the cookies in a key. Variants of unconfirmed
+   * Inserts a page without its tags (`link`), replacing the variant that it renews, whose hits it continues to count. Beyond `maxVariants` of its
+   * URL it evicts the least recently used ones: per URL rather than per key, since visitors choose the cookies in a key. Variants of unconfirmed
    * visitors are evicted first and evict only each other, so that forged variants never evict confirmed ones.
    */
   insert(draft: PageDraft, body: StoredBody, maxVariants: number, now: number): Page {
     const hashed = hashKey(draft.key)
-    this.#replaceVariants(draft, hashed.number, maxVariants)
+    const counted = this.#replaceVariants(draft, hashed.number, maxVariants)
     const record = toRecord(draft)
     const content = { key: draft.key, url: draft.url, type: draft.type, record, ...columnsOf(body) }
-    const row = { ...content, seal: sealOf(content), used_at: now }
+    const row = { ...content, seal: sealOf(content), used_at: now, hits: counted.hits, hit_us: counted.hitUs }
     const generationUs = toMicroseconds(draft.generationMs)
     const id = this.#insertQuery.get({
       ...row,
@@ -138,18 +138,20 @@ export class PageWrites {
       originalSize: draft.originalSize,
       size: body.size,
       generationUs,
-      hits: 0,
-      hitUs: 0,
+      ...counted,
     })
-    return { ...draft, ...finiteTimes(draft), id, size: body.size, hits: 0, hitMs: 0, usedAt: now }
+    const hitMs = counted.hitUs / 1000
+    return { ...draft, ...finiteTimes(draft), id, size: body.size, hits: counted.hits, hitMs, usedAt: now }
   }
 
-  #replaceVariants(draft: PageDraft, keyHash: number, maxVariants: number): void {
+  /** Returns the hits of the page that the draft replaces. */
+  #replaceVariants(draft: PageDraft, keyHash: number, maxVariants: number): Pick<Sums, 'hits' | 'hitUs'> {
     const known = this.#getIdsOfUrlQuery.all(draft.key, draft.url)
-    if (known.length === 0) return
+    if (known.length === 0) return { hits: 0, hitUs: 0 }
     const variant = variantOf(draft)
     const rows = known.some(({ same }) => same === 1) ? this.#getVariantsQuery.all(keyHash, draft.key) : []
-    const doomed = rows.filter((row) => variantOf(toPage(row)) === variant).map((row) => row.id)
+    const replaced = rows.filter((row) => variantOf(toPage(row)) === variant)
+    const doomed = replaced.map((row) => row.id)
     const others = known.filter(({ id }) => !doomed.includes(id))
     const evictable = draft.key.includes(unconfirmedMark)
       ? others.filter(({ unconfirmed }) => unconfirmed === 1)
@@ -161,6 +163,10 @@ export class PageWrites {
         evictable.slice(0, surplus).map(({ id }) => id),
         'variants',
       )
+    return {
+      hits: replaced.reduce((sum, { hits }) => sum + hits, 0),
+      hitUs: replaced.reduce((sum, { hit_us: each }) => sum + each, 0),
+    }
   }
 
   /** Makes pages dead, and records why. Returns how many were live. */

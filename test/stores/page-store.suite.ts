@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Page, PageDraft } from '../../src/pages/page.ts'
 import type { PageStore, Selection } from '../../src/pages/page-store.ts'
 import { pieceSize } from '../../src/pages/piece-digests.ts'
+import { until } from '../helpers/until.ts'
 import { aMoment, bodyOf, clock, draft, origin, store, type Clock } from './pages.ts'
 import { describeNumbers, type SuiteOptions } from './page-numbers.suite.ts'
 
@@ -133,6 +134,28 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       const left = pages.find(draft('x').key).map((page) => page.vary['lang'])
       expect(left.toSorted()).toEqual(['a', 'c', 'd'])
       expect(pages.counters().products.count).toBe(3)
+    })
+  })
+
+  describe(`${name}: renewing`, () => {
+    it('a page that replaces another continues to count its hits, for its variant alone', async () => {
+      const pages = await open()
+      const german = await store(pages, 'a', { vary: { lang: 'de' } })
+      await store(pages, 'a', { vary: { lang: 'en' } })
+      pages.recordHits([{ page: german!, hits: 3, ms: 6, usedAt: aMoment }])
+      await until(() => pages.hitsOf([german!.url])[0] === 3)
+      await pages.remove({ kind: 'urls', urls: [german!.url] }, { soft: true })
+      const renewed = await store(pages, 'a', { vary: { lang: 'de' }, type: 'cms' })
+      expect(pages.find(draft('a').key).find(({ id }) => id === renewed!.id)).toMatchObject({ hits: 3, hitMs: 6 })
+      expect(pages.hitsOf([german!.url])).toEqual([3])
+      expect(pages.counters()).toMatchObject({ products: { count: 1, hits: 0 }, cms: { count: 1, hits: 3, hitMs: 6 } })
+      // These were counted in memory before the page was replaced.
+      pages.recordHits([{ page: german!, hits: 1, ms: 1, usedAt: aMoment }])
+      pages.recordHits([{ page: renewed!, hits: 1, ms: 1, usedAt: aMoment }])
+      await until(() => pages.hitsOf([german!.url])[0] === 4)
+      expect(pages.counters()).toMatchObject({ products: { hits: 0 }, cms: { hits: 4 } })
+      await pages.remove({ kind: 'all' })
+      expect((await store(pages, 'a', { vary: { lang: 'de' } }))!.hits).toBe(0)
     })
   })
 
