@@ -88,7 +88,7 @@ export class HotPath {
     const keyed = this.#keyedUrl(request, site)
     if (keyed === null) return null
     if (keyed.isEmpty) return this.#empty(request)
-    const selecting = this.#selecting(request)
+    const selecting = this.#selecting(keyed, request)
     const key = this.#key(keyed, request, selecting)
     if (key === null) return null
     this.#poll()
@@ -197,11 +197,12 @@ export class HotPath {
   }
 
   /** The request, with visitors' classes in place of the fields that they replace. */
-  #selecting(request: HotRequest): SelectingFields {
+  #selecting({ isAsset }: KeyedUrl, request: HotRequest): SelectingFields {
     const { classes } = this.#options.variants
     if (classes.fields.length === 0) return request
     const field = (name: string) => request.field(name)
-    const found = classes.classesOf({ field, cookies: parseCookies(request.cookie), isTrusted: request.fromProxy })
+    const cookies = parseCookies(isAsset ? null : request.cookie)
+    const found = classes.classesOf({ field, cookies, isTrusted: request.fromProxy })
     return { field: classes.reader(found, field), unkeyedCookies: null }
   }
 

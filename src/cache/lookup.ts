@@ -97,14 +97,16 @@ export interface ClassifyOptions {
  * @param trusted whether an operator and not a visitor chose the variants
  */
 export function classify(sent: Visit, options: ClassifyOptions, trusted = false): Classified {
-  const visit = options.variants.classes.classified(sent, trusted)
-  const found = routeOf(visit, options)
+  const { classes } = options.variants
+  const classified = classes.classified(sent, trusted)
+  const found = routeOf(classified, options)
   if (found.kind !== 'cacheable') return found
   const { channel, cookies, isAsset } = found
+  const visit = isAsset ? classes.withoutCookies(classified) : classified
   const search = options.search?.get(channel, found.target) ?? null
   const target = search === null ? found.target : reduced(found.target, search)
   const url = search === null ? found.url : canonicalUrl(channel, target)
-  const field = options.variants.classes.reader(visit.classes ?? null, fieldReader(visit.headers))
+  const field = classes.reader(visit.classes ?? null, fieldReader(visit.headers))
   const key = primaryKey(channel, url, options.variants, cookies, field)
   if (key === null)
     return { kind: 'pass', channel, target, url, isAsset, reason: 'a variant cookie or header is too long' }

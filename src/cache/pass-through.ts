@@ -12,6 +12,7 @@ import type { Exchange, ExchangeRequest, ResponseHead, ResponseSink } from './or
 import type { Target } from './target.ts'
 import type { UnsafeInvalidation } from './unsafe.ts'
 import type { Answer, Visit, VisitHead } from './visit.ts'
+import type { VisitorClassifier } from './visitor-classes.ts'
 
 export interface Route {
   channel: Channel
@@ -41,17 +42,22 @@ export interface PassSink extends ResponseSink {
 export class PassThrough {
   readonly #origin: OriginClient
   readonly #confirmations: Confirmations
+  readonly #classes: VisitorClassifier
   readonly #unsafe: UnsafeInvalidation
 
-  constructor(parts: { origin: OriginClient; confirmations: Confirmations }, unsafe: UnsafeInvalidation) {
+  constructor(
+    parts: { origin: OriginClient; confirmations: Confirmations; classes: VisitorClassifier },
+    unsafe: UnsafeInvalidation,
+  ) {
     this.#origin = parts.origin
+    this.#classes = parts.classes
     this.#confirmations = parts.confirmations
     this.#unsafe = unsafe
   }
 
   async pass(visit: Visit, route: Route): Promise<Answer> {
     const response = await this.#origin.send({
-      ...toRequest(visit, route),
+      ...this.#toRequest(visit, route),
       body: isBodiless(visit) ? null : visit.body,
       signal: visit.signal,
       onInterim: visit.onInterim,
@@ -73,7 +79,7 @@ export class PassThrough {
     const visit = classifying.variants.classes.classified(sent)
     const route = routeOf(visit, classifying)
     if (route.kind !== 'pass' || isLoop(visit.headers)) return null
-    const request = { ...toRequest(visit, route), body: isBodiless(visit) ? null : visit.body }
+    const request = { ...this.#toRequest(visit, route), body: isBodiless(visit) ? null : visit.body }
     const inContext = isBodiless(visit) ? null : AsyncLocalStorage.snapshot()
     const passed = new PassedSink(sink, (head) => ({
       head: { ...head, headers: toVisible(visit, route, head) },
@@ -82,6 +88,16 @@ export class PassThrough {
     }))
     passed.exchange = this.#origin.begin(request, passed)
     return passed.exchange
+  }
+
+  #toRequest(visit: VisitHead, { channel, isAsset }: Route): Omit<ExchangeRequest, 'body'> {
+    const sent = isAsset ? this.#classes.withoutCookies(visit) : visit
+    return {
+      origin: channel.origin,
+      method: visit.method,
+      target: visit.target,
+      headers: withAuthorization(passHeaders(sent, isAsset), channel),
+    }
   }
 
   /** Null when the response changes no page. */
@@ -157,15 +173,6 @@ class PassedSink implements ResponseSink {
 
 function isBodiless({ method }: VisitHead): boolean {
   return method === 'GET' || method === 'HEAD'
-}
-
-function toRequest(visit: VisitHead, { channel, isAsset }: Route): Omit<ExchangeRequest, 'body'> {
-  return {
-    origin: channel.origin,
-    method: visit.method,
-    target: visit.target,
-    headers: withAuthorization(passHeaders(visit, isAsset), channel),
-  }
 }
 
 function toVisible(

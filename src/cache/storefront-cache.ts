@@ -76,7 +76,7 @@ export class StorefrontCache {
       onError: options.onError,
     })
     this.unsafe = unsafe.counts
-    this.#passThrough = new PassThrough(options, unsafe)
+    this.#passThrough = new PassThrough({ ...options, classes: this.classifying.variants.classes }, unsafe)
     this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
   }
 

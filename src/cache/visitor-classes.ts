@@ -49,11 +49,16 @@ export class VisitorClassifier {
   readonly fields: readonly string[]
   /** Header sources, which a shop may name in Vary, with the header of the class. */
   readonly #sources: ReadonlyMap<string, string>
+  /** Headers with classes that a cookie decides, with the default class. */
+  readonly #ofNoCookie: VisitorClasses
 
   constructor(settings: Readonly<Record<string, ClassSettings>> = {}) {
     this.#maps = Object.entries(settings).map(([name, each]) => compile(name, each))
     this.fields = this.#maps.map(({ field }) => field)
     this.#sources = new Map(this.#maps.flatMap(({ header, field }) => (header === null ? [] : [[header, field]])))
+    this.#ofNoCookie = new Map(
+      this.#maps.filter(({ cookie }) => cookie !== null).map((map) => [map.field, map.default]),
+    )
   }
 
   /** The cookies that classes replace. */
@@ -98,6 +103,14 @@ export class VisitorClassifier {
     const dropped = new Set(this.#maps.flatMap((map) => (map.fromProxy ? [map.field, map.header] : [map.field])))
     const kept = visit.headers.filter(([name]) => !dropped.has(name.toLowerCase().replaceAll('_', '-')))
     return { ...visit, classes, headers: [...kept, ...classes] satisfies HeaderPair[] }
+  }
+
+  /** The classified visit to an asset (`cache.assets`): no cookie counts, so all visitors are in the default class of a cookie's map. */
+  withoutCookies<V extends VisitHead>(visit: V): V {
+    const defaults = this.#ofNoCookie
+    if (defaults.size === 0) return visit
+    const headers = visit.headers.map(([name, value]): HeaderPair => [name, defaults.get(name) ?? value])
+    return { ...visit, classes: new Map([...(visit.classes ?? []), ...defaults]), headers }
   }
 }
 

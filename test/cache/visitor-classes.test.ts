@@ -80,6 +80,25 @@ describe("visitors' classes", () => {
     expect(await see({ Cookie: 'ab=b' })).toBe('desktop world b')
   })
 
+  it.each([false, true])('of a cookie do not split assets, which have no cookies: %s', async (long) => {
+    await site.close()
+    site = await openSite({ assets: ['/media'], variants: { cookies: ['sw-cache-hash'], headers: [], map } })
+    site.answers(({ fields: sent }) => ({
+      fields,
+      body: `${sent.get('x-variant-device')} ${sent.get('x-variant-group')}`,
+    }))
+    expect(await see({ Cookie: 'ab=b' }, { long }, '/media/a.css')).toBe('desktop a (shop)')
+    for (const Cookie of ['ab=a', 'ab=b-2', 'x=1'])
+      expect(await see({ Cookie }, { long }, '/media/a.css')).toBe('desktop a')
+    expect(await see({}, { long }, '/media/a.css')).toBe('desktop a')
+    expect(await see({ 'User-Agent': phone, Cookie: 'ab=b' }, { long }, '/media/a.css')).toBe('mobile a (shop)')
+    expect(await see({ Cookie: 'ab=b', 'If-Match': '"x"' }, { long }, '/media/a.css')).toBe('desktop a (shop)')
+    const warm = toFetchPage(site.cache, site.now, 5000)
+    const { signal } = new AbortController()
+    const headers = { 'x-variant-group': 'b' }
+    expect(await warm(`${shopUrl}/media/a.css`, { headers, force: false, signal })).toEqual({ kind: 'fresh' })
+  })
+
   it('stand for the header that they replace in Vary', async () => {
     site.answers({ fields: { ...fields, Vary: 'User-Agent, X-Variant-Device, CF-IPCountry' }, body: 'page' })
     for (const long of [false, true]) {
