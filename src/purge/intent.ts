@@ -11,6 +11,8 @@ import { toGroups, type ClearDirectory, type Group } from './remove-locally.ts'
 export interface PurgeBudget {
   /** A tag on more than this share of all pages is purged softly. */
   softAbove: number
+  /** Pages with a tag below which its purge stays hard; absent: the default of `softenedOf`. */
+  fewest?: number
   /** The message that warms these pages again, dispatched with their purge. */
   followUp: NewMessage
 }

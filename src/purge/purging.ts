@@ -101,8 +101,7 @@ class RecordedPurging {
   async #invalidate(invalidation: Invalidation): Promise<Invalidated> {
     const { budget, pages } = this.#options
     const asked = toPlan(invalidation)
-    const { plan, softened } =
-      budget === null ? { plan: asked, softened: [] } : await applyBudget(pages, budget.softAbove, asked)
+    const { plan, softened } = budget === null ? { plan: asked, softened: [] } : await applyBudget(pages, budget, asked)
     const { intent, pagesRemoved, tracing } = await this.#lanes.add(plan)
     if (tracing) void this.#track(this.#untilNextCheck(() => this.#traceUrls(intent.id)))
     return { invalidationId: invalidationIdOf({ created_at: intent.at, id: intent.id }), pagesRemoved, softened }

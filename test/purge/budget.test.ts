@@ -8,7 +8,7 @@ import { afterPurgeMessage } from '../../src/warmup/after-purge.ts'
 import { aMoment, origin, store } from '../stores/pages.ts'
 import { openPurges } from './purges.ts'
 
-const budget = { softAbove: 0.4, followUp: afterPurgeMessage(1_000) }
+const budget = { softAbove: 0.4, fewest: 1, followUp: afterPurgeMessage(1_000) }
 const id = '0190c0de000070008000000000000001'
 
 /** Ten pages: `menu` is on all, `half` on five, `few` on four, which is exactly 40 %. */
@@ -115,11 +115,22 @@ it('tags of records that can be deactivated are never made soft, whether they ar
   const soft = ['cms-page', 'theme-config', 'translator', 'product-stream'].map((prefix) => `${prefix}-${id}`)
   await store(pages, 'a', { tags: [...hard, ...soft, 'navigation'] })
   const softened = async (...targets: Target[]) =>
-    [...(await softenedOf(pages, 0, toKeys(targets), { soft: false })).values()].map(({ tag }) => tag)
+    [...(await softenedOf(pages, 0, toKeys(targets), { soft: false }, 1)).values()].map(({ tag }) => tag)
   expect(await softened({ scope: 'tags', tags: [...hard, ...soft, 'navigation'] })).toEqual([...soft, 'navigation'])
   expect(await softened({ scope: 'entity', type: 'product', id, number: null })).toEqual([])
   expect(await softened({ scope: 'entity', type: 'sales_channel', id, number: null })).toEqual([])
   expect(await softened({ scope: 'entity', type: 'cms_page', id, number: null })).toEqual([`cms-page-${id}`])
+})
+
+it('a tag on a few pages is purged hard, whatever share of a small cache they are', async () => {
+  const { pages } = await openPurges()
+  const softened = async () => [
+    ...(await softenedOf(pages, 0.2, toKeys([{ scope: 'tags', tags: ['menu'] }]), { soft: false })).values(),
+  ]
+  await Promise.all(Array.from({ length: 49 }, (_, number) => store(pages, String(number), { tags: ['menu'] })))
+  expect(await softened()).toEqual([])
+  await store(pages, '49', { tags: ['menu'] })
+  expect(await softened()).toEqual([{ tag: 'menu', pages: 50, share: 1 }])
 })
 
 it('an empty cache softens nothing, and a cleared one does not count its former pages', async () => {
