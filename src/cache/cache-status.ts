@@ -13,6 +13,23 @@ export type CacheStatus =
       detail?: string
     }
 
+/** What the shop did for a page that the cache could not answer alone: its status, or that another visitor's fetch answered. */
+export type Forwarded = Pick<CacheStatus & { kind: 'forward' }, 'status' | 'collapsed'>
+
+/** Reads from the value of a Cache-Status field whether the shop was asked; null for an answer from the cache alone. */
+export function forwardedBy(told: string | null): Forwarded | null {
+  if (told === null || told.includes('; hit')) return null
+  const status = /; fwd-status=(\d+)/.exec(told)?.[1]
+  return status === undefined ? { collapsed: told.includes('; collapsed') } : { status: Number(status) }
+}
+
+/** The status of a page whose template was in the cache, but not all of its fragments. */
+export function partial(status: CacheStatus, forwarded: Forwarded | null): CacheStatus {
+  if (forwarded === null || status.kind !== 'hit') return status
+  const { detail = 'not all fragments were cached' } = status
+  return { kind: 'forward', why: 'partial', ...forwarded, detail }
+}
+
 /** Adds that a fragment of an assembled page is stale, what the page lacks, and the lifetime that its fragments leave it. */
 export function noted(status: CacheStatus, { page, assembly }: MemoryEntry, now: number): CacheStatus {
   if (assembly === undefined) return status

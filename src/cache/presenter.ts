@@ -4,7 +4,7 @@ import type { HeaderPair } from '../pages/page.ts'
 import type { Fence } from '../pages/page-store.ts'
 import { takesBrotli } from './accept-encoding.ts'
 import type { Bodies } from './bodies.ts'
-import { noted, type CacheStatus } from './cache-status.ts'
+import { noted, partial, type CacheStatus } from './cache-status.ts'
 import type { Assembler, Obtained } from './esi/assembler.ts'
 import { presentationOf } from './form.ts'
 import type { Lookup } from './lookup.ts'
@@ -61,10 +61,10 @@ export class Presenter {
     const isTemplate = held.page.fragments !== undefined && held.assembly === undefined
     const made = isTemplate
       ? await assembler.assemble(lookup, held, obtained)
-      : { held, shareable: obtained.shareable, cookies: [] }
+      : { held, shareable: obtained.shareable, forwarded: null, cookies: [] }
     if (made === null) return null
     const fields = isTemplate ? undefined : (live ?? undefined)
-    const status = noted(cacheStatus, made.held, now())
+    const status = noted(partial(cacheStatus, made.forwarded), made.held, now())
     const presentation = presentationOf(lookup.visit.method, lookup.field)
     const answer = await answerFrom(made.held, presentation, now(), status, bodies, fields)
     if (answer === null) return null

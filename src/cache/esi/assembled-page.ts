@@ -80,7 +80,16 @@ export function privatePage(template: Page, body: Buffer, now: number): Page {
     ...validators(body, now),
   ]
   return unstored(
-    { ...template, headers, cachedAt: now, initialAge: 0, staleAt: now, deleteAt: now, originalSize: body.length },
+    {
+      ...template,
+      headers,
+      cachedAt: now,
+      initialAge: 0,
+      lifetime: 0,
+      staleAt: now,
+      deleteAt: now,
+      originalSize: body.length,
+    },
     body.length,
   )
 }

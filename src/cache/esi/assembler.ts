@@ -8,6 +8,7 @@ import type { Fence, PageStore } from '../../pages/page-store.ts'
 import type { Bodies } from '../bodies.ts'
 import { cheapEncodingFor } from '../body-encoder.ts'
 import { directivesOf } from '../cache-control.ts'
+import type { Forwarded } from '../cache-status.ts'
 import { fieldValue } from '../fields.ts'
 import { inFlight } from '../in-flight.ts'
 import type { Lookup } from '../lookup.ts'
@@ -38,6 +39,8 @@ export interface Assembled {
   held: HeldPage
   /** False for an answer that only the visitor who caused it may get. */
   shareable: boolean
+  /** Null: the cache had all fragments. */
+  forwarded: Forwarded | null
   /** `Set-Cookie` of fragments that were fetched for this visitor. */
   cookies: HeaderPair[]
 }
@@ -115,6 +118,7 @@ export class Assembler {
     return {
       held: await this.#encode(lookup, page, joined, mayKeep ? obtained!.fence : null),
       shareable,
+      forwarded: joined.forwarded,
       cookies: joined.cookies,
     }
   }
@@ -135,7 +139,7 @@ export class Assembler {
     const why = `${excess} includes removed: more than ${mostIncludes} in the page`
     return excess === 0
       ? resolved
-      : [...resolved, { kind: 'omission', why, failed: false, isCut: within !== undefined }]
+      : [...resolved, { kind: 'omission', why, failed: false, isCut: within !== undefined, forwarded: null }]
   }
 
   /** Whether a page may be kept in memory for other visitors. */

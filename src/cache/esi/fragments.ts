@@ -2,6 +2,7 @@ import { decode, toEncoding, TooLarge } from '../../pages/codec.ts'
 import type { Assembly, MemoryEntry } from '../../pages/memory-tier.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { discard } from '../body.ts'
+import { forwardedBy, type Forwarded } from '../cache-status.ts'
 import { fieldValue } from '../fields.ts'
 import { classify, type Classified, type Lookup, type Nesting } from '../lookup.ts'
 import { OriginError, type OriginFailure } from '../origin.ts'
@@ -20,6 +21,8 @@ export interface Fragment {
   held: MemoryEntry | null
   path: string
   cookies: HeaderPair[]
+  /** Null: the cache had it. */
+  forwarded: Forwarded | null
   /** Why it is the `alt` of an include; absent for one that was included itself. */
   insteadOf?: Omission
 }
@@ -32,6 +35,8 @@ export interface Omission {
   failed: boolean
   /** Whether it was refused because of the pages around it. */
   isCut: boolean
+  /** Null: the shop was not asked. */
+  forwarded: Forwarded | null
 }
 
 export interface FragmentOptions extends PlaceRules {
@@ -45,6 +50,7 @@ interface Failure {
   kind: 'failure'
   why: string
   failure: OriginFailure
+  forwarded: Forwarded
 }
 
 /** Obtains the fragments of pages, each as a page of its own. */
@@ -64,12 +70,11 @@ export class Fragments {
     const first = await this.#try(include.src, page, around)
     if (first.kind === 'fragment' || (include.alt === null && first.kind === 'omission')) return first
     const second = include.alt === null ? null : await this.#try(include.alt, page, around)
-    if (second?.kind === 'fragment')
-      return { ...second, insteadOf: first.kind === 'omission' ? first : failed(first.why) }
+    if (second?.kind === 'fragment') return { ...second, insteadOf: first.kind === 'omission' ? first : failed(first) }
     const failure = [first, second].find((each) => each?.kind === 'failure')
     if (failure?.kind !== 'failure') return first as Omission
     if (!include.optional) throw new OriginError(failure.why, failure.failure)
-    return failed(failure.why)
+    return failed(failure)
   }
 
   /** The lookup of a fragment by its URL; null where it is not cached or must not be included. */
@@ -98,7 +103,7 @@ export class Fragments {
       return await this.#fetch(place, page, around)
     } catch (error) {
       if (!(error instanceof OriginError)) throw error
-      return { kind: 'failure', why: `${path} failed: ${error.message}`, failure: error.failure }
+      return { kind: 'failure', why: `${path} failed: ${error.message}`, failure: error.failure, forwarded: {} }
     }
   }
 
@@ -113,15 +118,17 @@ export class Fragments {
           reason: 'an empty path',
           ...classified,
         }))
+    const forwarded = forwardedBy(fieldValue(answer.headers, 'cache-status'))
     const isGood = answer.status >= 200 && answer.status < 300
     const bytes = isGood ? await decoded(answer, around.allowance) : discarded(answer)
     if (bytes === tooLarge) return refused(`${path} removed: the page is too large`, around.depth > 1)
     if (Buffer.isBuffer(bytes)) {
       const cookies = answer.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
-      return { kind: 'fragment', bytes, held: answer.source ?? null, path, cookies }
+      return { kind: 'fragment', bytes, held: answer.source ?? null, path, cookies, forwarded }
     }
     const why = isGood ? 'its coding is unknown' : `status ${answer.status}`
-    return { kind: 'failure', why: `${path} failed: ${why}`, failure: answer.status === 504 ? 'timeout' : 'broken' }
+    const failure = answer.status === 504 ? 'timeout' : 'broken'
+    return { kind: 'failure', why: `${path} failed: ${why}`, failure, forwarded: forwarded ?? {} }
   }
 }
 
@@ -131,11 +138,11 @@ export function fits({ isCut, height, count }: Assembly, within: Nesting): boole
 }
 
 function refused(why: string, isCut: boolean): Omission {
-  return { kind: 'omission', why, failed: false, isCut }
+  return { kind: 'omission', why, failed: false, isCut, forwarded: null }
 }
 
-function failed(why: string): Omission {
-  return { kind: 'omission', why, failed: true, isCut: false }
+function failed({ why, forwarded }: Failure): Omission {
+  return { kind: 'omission', why, failed: true, isCut: false, forwarded }
 }
 
 /** A URL for logs and answers: without its query, and short. */

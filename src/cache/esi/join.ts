@@ -1,5 +1,6 @@
 import type { Assembly } from '../../pages/memory-tier.ts'
 import type { HeaderPair, Page } from '../../pages/page.ts'
+import type { Forwarded } from '../cache-status.ts'
 import type { Fragment, Omission } from './fragments.ts'
 
 /** The most reasons that a note names. */
@@ -19,6 +20,8 @@ export interface Joined {
   /** False when a part may not be shared, or is missing or replaced because it failed. */
   shareable: boolean
   cookies: HeaderPair[]
+  /** Null: the cache had all fragments. */
+  forwarded: Forwarded | null
   /** What was left out of this page itself; null for nothing. */
   omitted: string | null
 }
@@ -53,6 +56,7 @@ export function join(template: Page, pieces: readonly (Buffer | Fragment | Omiss
         why: `${piece.path} removed: ${excess}`,
         failed: false,
         isCut: limits.isNested,
+        forwarded: piece.forwarded,
       })
       continue
     }
@@ -66,8 +70,14 @@ export function join(template: Page, pieces: readonly (Buffer | Fragment | Omiss
     assembly: toAssembly(template, fragments, omissions, count),
     shareable: fragments.every(({ held }) => held !== null) && !omissions.some(({ failed }) => failed),
     cookies: fragments.flatMap(({ cookies }) => cookies),
+    forwarded: ofShop([...fragments, ...omissions].flatMap(({ forwarded }) => forwarded ?? [])),
     omitted: noteOf(omissions.map(({ why }) => why)),
   }
+}
+
+/** Of several requests to the shop, one that it answered says most. */
+function ofShop(all: readonly Forwarded[]): Forwarded | null {
+  return all.find(({ status }) => status !== undefined) ?? all[0] ?? null
 }
 
 function toAssembly(

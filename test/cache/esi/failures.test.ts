@@ -35,6 +35,11 @@ describe('a fragment that', () => {
     expect(optional).toMatchObject({ status: 200, text: 'ab' })
     expect(optional.field('cache-status')).toContain(reason)
     expect(optional.field('cache-control')).toBe('private, no-store')
+    const again = await shop.visit('/optional')
+    // Where the shop sent no answer at all, the page counts as one that failed.
+    expect(resultOf(again.field('cache-status'))).toBe(
+      again.field('cache-status')!.includes('fwd-status') ? 'miss' : 'error',
+    )
     expect(await shop.visit('/replaced')).toMatchObject({ status: 200, text: 'agoodb' })
     expect(await shop.visit('/twice')).toMatchObject({ status: 200, text: 'ab' })
     const needed = await shop.visit('/needed')

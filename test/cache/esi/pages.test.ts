@@ -1,6 +1,7 @@
 import { gunzipSync, zstdDecompressSync, brotliDecompressSync } from 'node:zlib'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { inspectUrl } from '../../../src/cache/inspect.ts'
+import { resultOf } from '../../../src/traffic/result.ts'
 import { shopUrl } from '../site.ts'
 import { include, lasting, openEsiShop, template, type EsiShop } from './shop.ts'
 
@@ -193,9 +194,25 @@ describe('a fragment', () => {
       expect(answer.field('cache-control')).toBe('private, no-store')
       expect(answer.field('set-cookie')).toBe(`basket=${expected}`)
       expect(answer.field('cache-status')).toContain('/_esi/basket is private')
+      // It was requested for this visitor.
+      expect([answer.field('age'), resultOf(answer.field('cache-status'))]).toEqual(['0', 'miss'])
     }
     expect([shop.asked('/'), shop.asked('/_esi/header')]).toEqual([1, 1])
     expect(shop.faults).toEqual([])
+  })
+
+  it('that the shop had to be asked for makes the answer no hit, at any depth', async () => {
+    shop.page('/_esi/outer', template(include('/_esi/inner')))
+    shop.page('/_esi/inner', lasting('inner', { xkey: 'inner' }))
+    shop.page('/', template(`${include('/_esi/outer')}`))
+    await shop.visit('/')
+    expect((await shop.visit('/')).field('cache-status')).toContain('hit')
+    await shop.store.remove({ kind: 'tags', tags: ['inner'] })
+    expect((await shop.visit('/')).field('cache-status')).toBe(
+      'pagecache; fwd=partial; fwd-status=200; detail="not all fragments were cached"',
+    )
+    expect((await shop.visit('/')).field('cache-status')).toBe('pagecache; hit; ttl=600')
+    expect([shop.asked('/'), shop.asked('/_esi/outer'), shop.asked('/_esi/inner')]).toEqual([1, 1, 2])
   })
 
   it('that sets a cookie although it may be shared sets it for the visitor who caused it alone', async () => {
