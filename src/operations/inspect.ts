@@ -6,6 +6,7 @@ import { plural } from '../lib/format.ts'
 import { maskUrls, namesSecret } from '../lib/safe-text.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { toPageView } from '../pages/page-view.ts'
+import { purgeModes } from '../purge/log/purge-items.ts'
 import { readPages } from './read-pages.ts'
 import { pageView } from './cache.ts'
 import { described, flag, optionalId, success, succeeded, text } from './fields.ts'
@@ -24,7 +25,8 @@ const lastPurge = z.object({
   key: described(z.nullable(z.string()), 'the URL, tag or type that was purged'),
   source: described(z.string(), 'api, cli, purge-method or task'),
   client: described(z.nullable(z.string()), 'name of the API client, or its ID'),
-  pagesRemoved: z.int(),
+  mode: described(z.enum(purgeModes), 'soft, softened: the pages were marked as stale'),
+  pagesRemoved: described(z.int(), 'pages removed, or marked as stale'),
 })
 
 const lastEviction = z.object({
@@ -59,7 +61,10 @@ export const inspectPage = defineOperation({
       }),
     ),
     headers: described(headerList, "with headers: true, if nothing is cached: the shop's response"),
-    lastPurge: described(z.nullable(lastPurge), 'the last purge that removed it, or one of its fragments'),
+    lastPurge: described(
+      z.nullable(lastPurge),
+      'the last purge that removed it or marked it as stale, or one of its fragments',
+    ),
     lastEviction: described(z.nullable(lastEviction), 'when the cache itself last removed it'),
     explanation: described(z.array(z.string()), 'sentences that explain the reason'),
   }),
@@ -144,7 +149,7 @@ async function readPurge(app: App, url: string): Promise<History['purge']> {
   const records = await app.records()
   const last = await readLastPurge(records.db, url, fragmentUrls(await app.pages(), url))
   if (last === null) return null
-  const { id, createdAt, kind, source, pagesRemoved, url: purgedUrl, tag, type, value } = last.purge
+  const { id, createdAt, kind, source, mode, pagesRemoved, url: purgedUrl, tag, type, value } = last.purge
   return {
     id,
     at: createdAt,
@@ -152,6 +157,7 @@ async function readPurge(app: App, url: string): Promise<History['purge']> {
     key: purgedUrl ?? tag ?? type ?? value,
     source,
     client: last.actor && ((await nameOfClient(records, last.actor)) ?? last.actor),
+    mode,
     pagesRemoved,
   }
 }
@@ -163,10 +169,10 @@ const sources: Readonly<Record<string, string>> = {
   task: 'a scheduled task',
 }
 
-function purgeText({ at, kind, key, source, client, pagesRemoved }: NonNullable<History['purge']>): string {
+function purgeText({ at, kind, key, source, client, mode, pagesRemoved }: NonNullable<History['purge']>): string {
   const what = kind === 'all' ? 'everything' : `${kind} ${key ?? ''}`
   const who = `${sources[source] ?? source}${client === null ? '' : ` (client ${client})`}`
-  return `Last purged at ${at}: ${what}, through ${who}; ${plural(pagesRemoved, 'page')} removed.`
+  return `Last purged at ${at}: ${what}, through ${who}; ${plural(pagesRemoved, 'page')} ${mode === 'hard' ? 'removed' : 'marked as stale'}.`
 }
 
 const causes = {

@@ -40,7 +40,7 @@ it('names the last purge: when, what, and who', async () => {
   expect(inspected).toMatchObject({
     url: `${url}/a`,
     cached: false,
-    lastPurge: { kind: 'tag', key: 'tag-products', source: 'api', client: 'deploy', pagesRemoved: 1 },
+    lastPurge: { kind: 'tag', key: 'tag-products', source: 'api', client: 'deploy', mode: 'hard', pagesRemoved: 1 },
     remedy: `Fetch it with: pagecache warmup:start ${url}/a`,
   })
   expect(inspected.explanation.join('\n')).toMatch(
@@ -55,6 +55,15 @@ it('names the last purge: when, what, and who', async () => {
   expect((await perform(app, inspectPage, { url: '/b' })).explanation).toContain(
     'The log has no purge or eviction of it.',
   )
+})
+
+it('says of a soft purge that it marked pages as stale', async () => {
+  const app = await project()
+  await store(app, 'products', '/a')
+  await perform(app, purge, { tags: ['tag-products'], soft: true })
+  const { explanation, lastPurge, cached } = await perform(app, inspectPage, { url: '/a' })
+  expect({ cached, lastPurge }).toMatchObject({ cached: true, lastPurge: { mode: 'soft', pagesRemoved: 1 } })
+  expect(explanation.join('\n')).toMatch(/Last purged at \S+: tag tag-products, .*; 1 page marked as stale\./)
 })
 
 it('names the last eviction', async () => {
