@@ -1,0 +1,68 @@
+/** The clocks of a machine, in milliseconds. */
+export interface Clocks {
+  /** Monotonic; the same in all threads. It may stand still while the machine sleeps. */
+  mono: number
+  /** The wall clock. */
+  wall: number
+}
+
+/** Whether pages may be served: under the lease, without one in `available` mode, or not at all. */
+export type Standing = 'confirmed' | 'unconfirmed' | 'none'
+
+/** Places of the values. */
+const [leaseMono, leaseWall, aloneMono, aloneWall, position] = [0, 1, 2, 3, 4] as const
+
+/**
+ * The lease under which a process serves pages, in memory that its threads share. It ends when either clock says so: the monotonic clock
+ * cannot be set, and the wall clock goes on while the machine sleeps.
+ */
+export class Lease {
+  /** To be given to the other thread. */
+  readonly memory: SharedArrayBuffer
+  readonly #values: Float64Array
+
+  constructor(memory = new SharedArrayBuffer(5 * Float64Array.BYTES_PER_ELEMENT)) {
+    this.memory = memory
+    this.#values = new Float64Array(memory)
+  }
+
+  /**
+   * @param asked read before the database was asked
+   * @param lease how long it lasts from then, in milliseconds
+   * @param alone how long pages are served after its end
+   */
+  grant(asked: Clocks, lease: number, alone: number): void {
+    const values = this.#values
+    values[aloneMono] = asked.mono + lease + alone
+    values[aloneWall] = asked.wall + lease + alone
+    values[leaseWall] = asked.wall + lease
+    values[leaseMono] = asked.mono + lease
+  }
+
+  /** Ends it at once, and with it the time without one. */
+  drop(): void {
+    this.#values.fill(0, leaseMono, position)
+  }
+
+  /** @param now read after the request arrived, the monotonic clock first */
+  standing({ mono, wall }: Clocks): Standing {
+    const values = this.#values
+    if (mono < values[leaseMono]! && wall < values[leaseWall]!) return 'confirmed'
+    return mono < values[aloneMono]! && wall < values[aloneWall]! ? 'unconfirmed' : 'none'
+  }
+
+  /** The number up to which this process has applied purges. */
+  get position(): number {
+    return this.#values[position]!
+  }
+
+  set position(number: number) {
+    this.#values[position] = number
+  }
+}
+
+/** The clocks of this machine. */
+export function readClocks(): Clocks {
+  const [seconds, nanoseconds] = process.hrtime()
+  return { mono: seconds * 1000 + nanoseconds / 1e6, wall: Date.now() }
+}

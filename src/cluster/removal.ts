@@ -1,0 +1,50 @@
+import type { PageType } from '../pages/page.ts'
+import type { PageStore, Selection, SharedRemoval } from '../pages/page-store.ts'
+import { selects } from '../pages/removals.ts'
+import type { Purgeable } from './clock.ts'
+
+/** What a purge removes, as the nodes share it. Soft: its pages are marked as stale instead. */
+export type Removal =
+  | { kind: 'all' }
+  | { kind: 'type'; type: PageType }
+  | { kind: 'tags'; tags: readonly string[]; soft?: true }
+  | { kind: 'urls'; urls: readonly string[]; soft?: true }
+  /** A regular expression over path and query. */
+  | { kind: 'pattern'; pattern: string }
+
+/** Whether a removal may select a page. A pattern may select any page. */
+export function maySelect(removal: Removal, page: Purgeable): boolean {
+  return removal.kind === 'pattern' || selects(removal, page)
+}
+
+export interface RemovalStore {
+  pages: Pick<PageStore, 'remove' | 'removeTogether'>
+  /** Compiles a pattern to a test of URLs. */
+  toMatcher(pattern: string): (url: string) => boolean
+}
+
+/** Removes the pages of other nodes' purges from this node's store, as a purge of another process on the same machine would. Safe to repeat. */
+export async function applyRemovals({ pages, toMatcher }: RemovalStore, removals: readonly Removal[]): Promise<void> {
+  const small = removals.flatMap((removal): SharedRemoval[] =>
+    removal.kind === 'tags' || removal.kind === 'urls'
+      ? [{ selection: selectionOf(removal), soft: removal.soft === true }]
+      : [],
+  )
+  for (let done = 0; done < small.length;) {
+    const removed = await pages.removeTogether(small.slice(done))
+    for (const { isWhole } of removed) {
+      const { selection, soft = false } = small[done]!
+      if (!isWhole) await pages.remove(selection, { soft })
+      done += 1
+    }
+  }
+  for (const removal of removals) {
+    if (removal.kind === 'all' || removal.kind === 'type') await pages.remove(removal)
+    else if (removal.kind === 'pattern')
+      await pages.remove({ kind: 'matching', matches: toMatcher(removal.pattern) } satisfies Selection)
+  }
+}
+
+function selectionOf(removal: Removal & { kind: 'tags' | 'urls' }): SharedRemoval['selection'] {
+  return removal.kind === 'tags' ? { kind: 'tags', tags: removal.tags } : { kind: 'urls', urls: removal.urls }
+}
