@@ -49,6 +49,8 @@ export class Applier {
   #at: Position | null = null
   #isLive = false
   #barrier = 0
+  /** Purges up to this number may be those of a process on this store that has ended; null before the first read. */
+  #resumedAt: number | null = null
   #confirmed = 0
   #renewal = 0
   #stopped = false
@@ -94,6 +96,7 @@ export class Applier {
     const { identity, last, floor, purges } = await ledger.read(this.#at.number)
     const { number } = this.#at
     if (identity !== this.#at.identity || number < floor || number > last) return this.#startEmpty()
+    this.#resumedAt ??= last
     await this.#apply(purges)
     lease.position = this.#at.number
     const isBehind = purges.length >= readLimit
@@ -140,7 +143,7 @@ export class Applier {
     const { store, self, clocks, sleep } = this.#options
     const started = clocks().mono
     let isDone = false
-    const applying = store.apply(purges).finally(() => (isDone = true))
+    const applying = store.apply(purges.filter((purge) => this.#isForeign(purge))).finally(() => (isDone = true))
     // An error is thrown by the `await` below.
     applying.catch(() => {})
     while (!isDone) {
@@ -149,6 +152,11 @@ export class Applier {
     }
     await applying
     this.#at = { ...this.#at!, number: purges.at(-1)!.number }
+  }
+
+  /** Whether no other process removes the pages of a purge from this store. */
+  #isForeign({ store, number }: Purge): boolean {
+    return store !== this.#options.self().store || number <= this.#resumedAt!
   }
 
   async #renew(): Promise<void> {

@@ -2,7 +2,9 @@ import type { Ledger, Member } from './ledger.ts'
 import { driftMargin } from './protocol.ts'
 
 export interface ConfirmOptions {
-  ledger: Pick<Ledger, 'members' | 'suspect'>
+  ledger: Pick<Ledger, 'members' | 'suspect' | 'settle'>
+  /** Duration of leases in this cluster, in milliseconds. */
+  lease: number
   /** The monotonic clock, in milliseconds. */
   mono: () => number
   sleep(ms: number): Promise<void>
@@ -22,10 +24,10 @@ export interface Confirming {
 }
 
 /** The purge may have been lost with the database. */
-export class DatabaseReplaced extends Error {}
+class DatabaseReplaced extends Error {}
 
 /** A member renews its lease, but has not applied the purge in time. */
-export class MemberBehind extends Error {
+class MemberBehind extends Error {
   readonly node: string
 
   constructor(node: string) {
@@ -39,7 +41,7 @@ export class MemberBehind extends Error {
  * marked as suspect. Returns the names of the nodes that may go on serving without a lease.
  */
 export async function confirm(
-  { ledger, mono, sleep, pause, patience }: ConfirmOptions,
+  { ledger, lease: longest, mono, sleep, pause, patience }: ConfirmOptions,
   { number, identity, store }: Confirming,
 ): Promise<string[]> {
   const began = mono()
@@ -58,7 +60,9 @@ export async function confirm(
       else if (now - first.at > lease * driftMargin) marked += Number(await ledger.suspect(id, renewal))
       if (now - began > patience) throw new MemberBehind(node)
     }
-    if (waiting.length === 0) return unconfirmed(others)
+    const isOver = found.isSettled || now - began > longest * driftMargin
+    if (isOver && !found.isSettled) await ledger.settle(identity)
+    if (isOver && waiting.length === 0) return unconfirmed(others)
     if (marked === 0) await sleep(pause)
   }
 }

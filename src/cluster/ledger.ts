@@ -5,7 +5,7 @@ import type { Removal } from './removal.ts'
  * lease, and must be admitted again before it serves. `gone`: it was suspect for so long that purges which it has not applied may be
  * deleted.
  */
-export type MemberState = 'joining' | 'live' | 'suspect' | 'gone'
+type MemberState = 'joining' | 'live' | 'suspect' | 'gone'
 
 /** A serving process, as it describes itself to the others. */
 export interface MemberDescription {
@@ -67,7 +67,17 @@ export interface MemberWrite {
 /**
  * `lost`: the database is not the one that the member knows, or does not have its last write, so purges may be missing in it too.
  */
-export type Refusal = 'suspect' | 'lost'
+type Refusal = 'suspect' | 'lost'
+
+export interface MembersRead {
+  identity: string
+  /**
+   * False until leases that an earlier server has granted are over: the members that hold them may have been lost with the last
+   * transactions of that server.
+   */
+  isSettled: boolean
+  members: readonly Member[]
+}
 
 /** The database that the nodes share. Each call is one transaction. Any of them may fail although it was carried out, or be carried out late. */
 export interface Ledger {
@@ -81,8 +91,9 @@ export interface Ledger {
    * answered without waiting for the member, all later ones wait.
    */
   admit(write: MemberWrite): Promise<{ barrier: number } | 'lost'>
-  /** All members, and the database that has them. */
-  members(): Promise<{ identity: string; members: readonly Member[] }>
+  members(): Promise<MembersRead>
+  /** Notes that no lease of an earlier server is left. */
+  settle(identity: string): Promise<void>
   /** Marks a live member as suspect if it has not written since; false if it has. */
   suspect(id: string, renewal: number): Promise<boolean>
   /** Removes a member that serves no more. */
