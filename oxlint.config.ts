@@ -75,6 +75,7 @@ export const homes: Record<string, readonly string[]> = {
   'prom-client': ['src/http', 'src/daemon'],
   re2js: ['src/purge'],
   react: ['src/tui'],
+  redis: ['src/cluster/shared'],
   'sanitize-html': ['src/stages'],
   saxes: ['src/warmup/discover'],
   undici: ['src/cache/origin', 'src/notify', 'src/purge/deliver', 'src/remote', 'src/warmup/discover'],

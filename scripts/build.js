@@ -29,8 +29,8 @@ const commandGroups = [
   { name: 'pages', test: /src\/pages\/filesystem-store\.ts$/ },
 ]
 
-/** Not bundled: native, loading own files at run time, or (`pg`) only used where it is configured. */
-const external = ['better-sqlite3', 'pg', 'undici']
+/** Not bundled: native, loading own files at run time, or (`pg`, `redis`) only used where it is configured. */
+const external = ['better-sqlite3', 'pg', 'redis', 'undici']
 
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 const bundled = [

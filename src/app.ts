@@ -4,6 +4,7 @@ import type { Config } from './config/schema.ts'
 import type { LoadedConfig } from './config/load.ts'
 import { aliasesOf } from './config/single-shop.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
+import { ownSignals } from './lib/own-signals.ts'
 import { Parts } from './lib/parts.ts'
 import { thisProcess } from './lib/process-identity.ts'
 import type { PagecacheError } from './errors.ts'
@@ -11,6 +12,8 @@ import { oncePerTurn } from './lib/once-per-turn.ts'
 import { limitsOfProcess } from './lib/limits-of-process.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { Channels } from './cache/channels.ts'
+import type { PurgeClock } from './cluster/clock.ts'
+import type { SharedPages } from './cluster/shared/shared-pages.ts'
 import type { PageStore } from './pages/page-store.ts'
 import { toPlace, type Records, type RecordsPlace } from './records/records.ts'
 import { Usability } from './records/usability.ts'
@@ -38,6 +41,8 @@ export class App {
   #onThreadError: ((message: string, error: unknown) => void) | null = null
   readonly #place: RecordsPlace
   #openRecords: Records | null = null
+  /** Orders the purges of all nodes; null for a single node. To be set first. */
+  purgeClock: PurgeClock | null = null
 
   constructor(options: AppOptions) {
     this.loaded = options.loaded
@@ -165,6 +170,17 @@ export class App {
     })
   }
 
+  /** The pages that all nodes share; null without `cache.shared.url` or a purge clock. */
+  async sharedPages(): Promise<SharedPages | null> {
+    const { purgeClock: clock, now } = this
+    const { shared, maxVariants } = this.config.cache
+    const { url, maxAge } = shared
+    if (url === null || clock === null) return null
+    const settings = { url, maxAge, maxVariants, clock, now, onWarning: this.#onWarning, records: () => this.records() }
+    const open = async () => (await import('./cluster/shared/open.ts')).openSharedPages(settings)
+    return this.#parts.open('sharedPages', open)
+  }
+
   /** The cache in front of the sales channels. `at`: where the daemon listens, and with how many processes (a command: 1). */
   storefrontCache(at: Pick<Config['server'], 'host' | 'port' | 'processes'> = { ...this.config.server, processes: 1 }) {
     return this.#parts.open('storefrontCache', async () => {
@@ -180,6 +196,7 @@ export class App {
         confirmedFile: join(this.loaded.places.cacheDir, 'confirmed.sqlite'),
         now: this.now,
         ...cache,
+        shared: await this.sharedPages(),
         types: cache.types as TypeRule[],
         timeouts: {
           connect: origin.connectTimeout,
@@ -284,16 +301,7 @@ export class App {
   }
 
   /** Handles SIGINT and SIGTERM until the app is closed: the first one aborts `signal`, a second one exits at once. */
-  ownSignals(onFirst: (signal: NodeJS.Signals) => void = () => {}): void {
-    const listener = (name: NodeJS.Signals) => {
-      if (this.#abort.signal.aborted) process.exit(130)
-      this.#abort.abort()
-      onFirst(name)
-    }
-    const names = ['SIGINT', 'SIGTERM'] as const
-    for (const name of names) process.on(name, listener)
-    this.onClose(() => {
-      for (const name of names) process.off(name, listener)
-    })
+  ownSignals(onFirst?: (signal: NodeJS.Signals) => void): void {
+    this.onClose(ownSignals(this.#abort, onFirst))
   }
 }

@@ -1,3 +1,4 @@
+import type { SharedPages } from '../cluster/shared/shared-pages.ts'
 import type { Clock } from '../lib/clock.ts'
 import { LedgerFile } from '../pages/ledger-file.ts'
 import { MemoryTier } from '../pages/memory-tier.ts'
@@ -23,6 +24,8 @@ export interface CacheSettings {
   /** Hosts of the daemon's own address (see `Channels`). */
   ownHosts?: ReadonlySet<string>
   store: PageStore
+  /** The pages of other nodes. */
+  shared?: SharedPages | null
   now: Clock
   memory: number
   /** The most variants of one page in memory. */
@@ -72,6 +75,7 @@ export async function buildCache(
   const variants = toVariantRules(settings.variants)
   const cache = new StorefrontCache({
     ...settings,
+    shared: settings.shared ?? null,
     invalidateOnUnsafe: settings.invalidateOnUnsafe ?? 'rfc',
     emptyPaths: settings.emptyPaths ?? [],
     assets: settings.assets ?? [],

@@ -1,3 +1,4 @@
+import type { SharedPages } from '../cluster/shared/shared-pages.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { HeaderPair } from '../pages/page.ts'
@@ -15,6 +16,8 @@ export interface OriginFetch {
   /** The visitor's request fields that were sent to the origin. */
   sent: readonly HeaderPair[]
   fence: Fence
+  /** The purge clock when the fetch began; null when other nodes must not get the page. */
+  clock: number | null
   /** In terms of `performance.now`. */
   started: number
   /** True for a warmup, which waits until the page is stored; a visitor gets it before. */
@@ -28,11 +31,15 @@ export interface Warming {
   signal: AbortSignal
   /** Its place among the requests to the shop; null to take one as a visitor does. */
   slot: Slot | null
+  /** Whether the shop is asked even if another node has the page. */
+  force: boolean
 }
 
 export interface FetchOptions extends DraftOptions {
   store: PageStore
   memory: MemoryTier
+  /** The pages of other nodes; null for a single node. */
+  shared: SharedPages | null
   origin: OriginClient
   now: Clock
   confirmations: Confirmations

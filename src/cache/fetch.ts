@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
-import { setTimeout as pause } from 'node:timers/promises'
+import type { SharedPage } from '../cluster/shared/value.ts'
 import { Turns } from '../lib/turns.ts'
-import type { Encoding, HeaderPair, Page, PageDraft } from '../pages/page.ts'
+import type { HeaderPair, PageDraft } from '../pages/page.ts'
 import type { Fence } from '../pages/page-store.ts'
 import { pieceSize } from '../pages/piece-digests.ts'
 import { Budget, collect, discard, passing, BudgetShare } from './body.ts'
@@ -24,6 +24,7 @@ import {
 import { fieldValue, withoutFields } from './fields.ts'
 import { storableHeaders, visibleHeaders, withAuthorization } from './forward.ts'
 import type { Received } from './freshness.ts'
+import { Keeper } from './keeper.ts'
 import { reasonAgainst } from './probe.ts'
 import { reasonNotToStore } from './may-store.ts'
 import { searchMismatch } from './no-vary-search.ts'
@@ -32,7 +33,7 @@ import type { Lookup } from './lookup.ts'
 import { parseContentRange } from './range.ts'
 import { Parts, selection, type Part } from './parts.ts'
 import { confirms, describes } from './validation.ts'
-import { encodingFor, storedAs, toHeldPage, type HeldPage } from './view.ts'
+import { storedAs, toHeldPage, type HeldPage } from './view.ts'
 
 /**
  * The budget for bodies that are read, decoded and encoded, in pages of maximum size. Beyond it pages are streamed and
@@ -41,8 +42,6 @@ import { encodingFor, storedAs, toHeldPage, type HeldPage } from './view.ts'
 const atOnce = 4
 /** The most that is read of a body without Content-Length, in bytes. A larger one is a download or never ends. */
 const largestUnannounced = 1024 * 1024
-/** How long a visitor waits for a busy store with a revalidated or large page, in milliseconds. It may still be stored. */
-const busyFor = 500
 
 /** Fetches pages from the origin and stores them if allowed. Every page enters the cache through this class. */
 export class Fetcher {
@@ -52,12 +51,14 @@ export class Fetcher {
   /** Hits need not wait for the misses of a turn. */
   readonly #turns = new Turns()
   readonly #parts: Parts
+  readonly #keeper: Keeper
 
   constructor(options: FetchOptions) {
     this.#options = options
     this.#budget = new Budget(options.maxPageSize * atOnce)
     this.#encoder = new BodyEncoder(options)
     this.#parts = new Parts(options.store, options.now)
+    this.#keeper = new Keeper(options)
   }
 
   /**
@@ -70,6 +71,11 @@ export class Fetcher {
     return this.#fetch(lookup, stale, fence, warming, this.#options.esi === 'auto', part)
   }
 
+  /** Takes a page that another node has fetched; null when a purge has selected it meanwhile. */
+  adopt(lookup: Lookup, page: SharedPage, fence: Fence, patient: boolean): Promise<Fetched | null> {
+    return this.#keeper.adopt(lookup, page, fence, patient)
+  }
+
   async #fetch(
     lookup: Lookup,
     stale: HeldPage | null,
@@ -78,13 +84,14 @@ export class Fetcher {
     mayHaveMarkup: boolean,
     part: Part | null = null,
   ): Promise<Fetched> {
-    const { now } = this.#options
+    const { now, shared } = this.#options
     const { headers, sent } = storableHeaders(lookup.visit, lookup.channel, lookup.cookies)
     // A HEAD can validate a page that we hold; a HEAD of anything else is passed through.
     const head = lookup.visit.method === 'HEAD' && stale !== null
     const extra = head ? [] : selection(lookup, stale, part)
     if (mayHaveMarkup) extra.push(capability)
     const requestedAt = now()
+    const clock = shared?.clock() ?? null
     let response: OriginResponse | null = null
     const started = performance.now()
     try {
@@ -99,6 +106,7 @@ export class Fetcher {
         lookup: this.#confirmed(lookup, response),
         sent,
         fence,
+        clock,
         started,
         patient: warming !== undefined,
         withoutMarkup: mayHaveMarkup ? () => this.#fetch(lookup, null, fence, warming, false) : null,
@@ -139,19 +147,19 @@ export class Fetcher {
     return confirmations.confirmedBy(lookup.visitor, headers) ? { ...lookup, key: lookup.sharedKey } : lookup
   }
 
-  async #freshen({ lookup, sent, fence, patient }: OriginFetch, stale: HeldPage, response: Received): Promise<Fetched> {
-    const { store } = this.#options
+  async #freshen(context: OriginFetch, stale: HeldPage, response: Received): Promise<Fetched> {
+    const { lookup, sent, fence } = context
     const draft = freshenedDraft(stale.page, lookup, response, this.#options)
     const notStored =
       searchMismatch(lookup.search, draft.headers) ??
       variantMismatch(lookup.variantCookies, response.headers, this.#options.now()) ??
       reasonNotToStore(lookup, draft.status, draft.headers, this.#options.defaultTtl) ??
       reflectionReason(lookup, sent, response, emptyBody)
-    const page = notStored === null ? await this.#soon(store.freshen(stale.page, draft, fence), patient) : null
+    const page = notStored === null ? await this.#keeper.freshen(stale, draft, context) : null
     const held =
       page === null
         ? toHeldPage(unstored(draft, stale.page.size), stale.bodies, storedAs(stale) ?? undefined)
-        : this.#remember(page, stale.bodies, lookup, fence)
+        : this.#keeper.remember(page, stale.bodies, lookup, fence)
     const cookies = response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
     return {
       kind: 'held',
@@ -218,7 +226,7 @@ export class Fetcher {
 
   /** Stores a whole page if allowed. `passOn` builds the result for a large page that was not stored. */
   async #take(
-    { lookup, sent, fence, started, patient }: OriginFetch,
+    context: OriginFetch,
     response: Received,
     encoded: EncodedBody,
     passOn: (why: string) => Fetched,
@@ -228,6 +236,7 @@ export class Fetcher {
       isTemplate,
     }: { range: PageDraft['range']; notStored: string | null; isTemplate: boolean },
   ): Promise<Fetched> {
+    const { lookup, sent, fence, started } = context
     const { memory } = this.#options
     const reflected = forbidden ?? reflectionReason(lookup, sent, response, encoded.identity)
     const content = {
@@ -240,7 +249,7 @@ export class Fetcher {
     const draft = toDraft(lookup, response, content, this.#options)
     const stored = encoded.bodies[encoded.encoding]!
     this.#parts.note(draft)
-    const page = reflected === null ? await this.#keep(draft, stored, fence, patient) : null
+    const page = reflected === null ? await this.#keeper.keep(draft, stored, context) : null
     const notStored = page === null ? (reflected ?? whyNotTaken(this.#options.store, fence)) : null
     const mayWait = reflected === null ? memory.takes(encoded.identity.length) : encoded.identity.length <= pieceSize
     if (notStored !== null && !mayWait && !isTemplate) return passOn(notStored)
@@ -249,7 +258,7 @@ export class Fetcher {
       held:
         page === null
           ? toHeldPage(unstored(draft, stored.length), encoded.bodies)
-          : this.#remember(page, encoded.bodies, lookup, fence),
+          : this.#keeper.remember(page, encoded.bodies, lookup, fence),
       status: response.status,
       notStored,
       shareable: reflected === null,
@@ -258,37 +267,5 @@ export class Fetcher {
         new Set(['age', 'content-length', ...(encoded.known ? ['content-encoding'] : [])]),
       ),
     }
-  }
-
-  /** Stores a page. A body too large for memory is sent from its file, which must exist. */
-  #keep(draft: PageDraft, body: Buffer, fence: Fence, patient: boolean): Promise<Page | null> {
-    const { store, memory } = this.#options
-    if (!patient && memory.takes(body.length)) return store.take(draft, body, fence)
-    return this.#soon(store.put(draft, body, fence), patient)
-  }
-
-  /** The page that the store made; null when the store took none or is busy for longer than a visitor should wait. */
-  async #soon(storing: Promise<Page | null>, patient: boolean): Promise<Page | null> {
-    return patient ? storing : Promise.race([storing, pause(busyFor, null, { ref: false })])
-  }
-
-  /**
-   * Adds a stored page to memory, unless it is large or invalidated while it was fetched, which may have been for this
-   * page. Adds the coding that this visitor gets too, so that it is not encoded again.
-   */
-  #remember(page: Page, bodies: HeldPage['bodies'], lookup: Lookup, fence: Fence): HeldPage {
-    const { store, memory } = this.#options
-    memory.dropMadeOf(page)
-    const small: HeldPage['bodies'] = {}
-    for (const [encoding, body] of Object.entries(bodies))
-      if (memory.takes(body.length)) small[encoding as Encoding] = body
-    const stored = small[page.encoding]
-    if (stored === undefined || !store.holds(fence)) return toHeldPage(page, small)
-    const entry = memory.set(page, page.encoding, stored)
-    const wanted = encodingFor(page, lookup.field('accept-encoding'))
-    const body = small[wanted]
-    if (body === undefined || entry.bodies[wanted] !== undefined) return entry
-    memory.addBody(entry, wanted, body)
-    return entry.bodies[wanted] === undefined ? toHeldPage(page, small) : entry
   }
 }

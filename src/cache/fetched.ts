@@ -17,9 +17,17 @@ export type Fetched =
   /**
    * HeldPage in memory as a whole. `notStored` is the reason why it was not stored, null when it was. `shareable`: whether
    * visitors who wait for the same fetch may have it, stored or not. `live`: the fields for the visitor who caused the
-   * fetch.
+   * fetch. `isShared`: another node has fetched it.
    */
-  | { kind: 'held'; held: HeldPage; status: number; notStored: string | null; shareable: boolean; live: HeaderPair[] }
+  | {
+      kind: 'held'
+      held: HeldPage
+      status: number
+      notStored: string | null
+      shareable: boolean
+      live: HeaderPair[]
+      isShared?: true
+    }
   /** Streamed to the visitor who caused the fetch. */
   | {
       kind: 'stream'

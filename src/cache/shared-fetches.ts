@@ -1,3 +1,4 @@
+import type { Obtained, SharedPages } from '../cluster/shared/shared-pages.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
@@ -12,6 +13,7 @@ import { withoutVisitor, type Lookup } from './lookup.ts'
 import { dynamicBypass, isTypicalRequest } from './may-store.ts'
 import { otherSearch, type SearchRules } from './no-vary-search.ts'
 import { hasValidator } from './validation.ts'
+import { secondaryKey, selects } from './vary.ts'
 import type { HeldPage } from './view.ts'
 
 /** Statuses that a stale page may replace (RFC 5861 §4). */
@@ -24,6 +26,14 @@ interface SharedOptions {
   store: PageStore
   now: Clock
   search: SearchRules
+  /** The pages of other nodes; null for a single node. */
+  shared: SharedPages | null
+}
+
+/** A page that visitors who waited for a fetch get. `isShared`: another node had fetched it. */
+interface Landed {
+  held: HeldPage
+  isShared: boolean
 }
 
 /** Fetches pages so that concurrent visitors share one fetch. */
@@ -32,7 +42,7 @@ export class SharedFetches {
   readonly #options: SharedOptions
   /** Number of fetches under way, by URL and by search tag. */
   readonly #underWay = new Map<string, number>()
-  readonly #flights: Flights<HeldPage>
+  readonly #flights: Flights<Landed>
   readonly #uncacheable = new Uncacheable()
   readonly #refused = new Refused()
   /** The pages that are renewed in the background. */
@@ -48,7 +58,7 @@ export class SharedFetches {
    * The fetch of this page that is under way, if any. Visitors with different Vary values join it too: most pages do not vary, and the
    * response tells.
    */
-  join(lookup: Lookup): Flight<HeldPage> | null {
+  join(lookup: Lookup): Flight<Landed> | null {
     return this.#flights.join(lookup.key)
   }
 
@@ -68,11 +78,17 @@ export class SharedFetches {
     // A page under another key must not be renewed by this visitor.
     const validated = stale !== null && stale.page.key === lookup.key && hasValidator(stale.page) ? stale : null
     const flight = this.mayShare(lookup) ? this.#flights.start(lookup.key, fence) : null
-    let shared: HeldPage | null = null
+    let landed: Landed | null = null
+    let obtained: Obtained | null = null
     const names = lookup.search === null ? [lookup.url] : [lookup.url, ...searchTags(lookup.url)]
     for (const name of names) this.#underWay.set(name, (this.#underWay.get(name) ?? 0) + 1)
     try {
-      const fetched = await this.#fetcher.fetch(lookup, validated, fence, warming)
+      obtained = await this.#obtain(lookup, warming)
+      const adopted =
+        obtained?.kind === 'page'
+          ? await this.#fetcher.adopt(lookup, obtained.page, fence, warming !== undefined)
+          : null
+      const fetched = adopted ?? (await this.#fetcher.fetch(lookup, validated, fence, warming))
       this.#learn(lookup, fetched)
       if (fetched.notStored === null) this.#refused.delete(lookup.key)
       else if (this.#isRefusal(lookup, fetched, stale)) this.#refused.add(lookup.key, now())
@@ -90,16 +106,33 @@ export class SharedFetches {
           ...(fetched.notStored === dynamicBypass ? [1000] : []),
         )
       if (fetched.kind === 'held' && fetched.shareable && usability(fetched.held.page, now()) !== 'stale')
-        shared = fetched.held
-      if (serverErrors.has(fetched.status) && this.standsIn(lookup, stale, 'error')) shared = stale
+        landed = { held: fetched.held, isShared: adopted !== null }
+      if (serverErrors.has(fetched.status) && this.standsIn(lookup, stale, 'error'))
+        landed = { held: stale, isShared: false }
       return lookup.isAsset ? withoutCookies(fetched) : fetched
     } catch (error) {
-      if (this.standsIn(lookup, stale, 'unreachable')) shared = stale
+      if (this.standsIn(lookup, stale, 'unreachable')) landed = { held: stale, isShared: false }
       throw error
     } finally {
-      flight?.settle(shared)
+      if (obtained?.kind === 'fetch') obtained.release()
+      flight?.settle(landed)
       for (const name of names) this.#leave(name)
     }
+  }
+
+  /** A page of another node, or the permission to fetch it; null where nodes do not share it. */
+  async #obtain(lookup: Lookup, warming: Warming | undefined): Promise<Obtained | null> {
+    const { shared } = this.#options
+    if (shared === null || lookup.odd || warming?.force === true || !this.mayShare(lookup)) return null
+    const wanted = {
+      key: lookup.sharedKey,
+      url: lookup.url,
+      vary: (names: readonly string[]) => secondaryKey(names, lookup),
+    }
+    return shared.obtain(
+      wanted,
+      (page) => selects(page, lookup) && !page.states.some((state) => lookup.states.includes(state)),
+    )
   }
 
   /** Fetches a stale page in the background; null while that is under way. Fetches that cannot be joined must not add up either. */

@@ -35,6 +35,10 @@ import type { Answer, Visit } from './visit.ts'
 /** How often a visitor waits for another visitor's fetch before starting one. */
 const mostWaits = 2
 
+/** Reasons in `Cache-Status`. */
+const fromOtherNode = 'fetched by another node'
+const invalidated = 'invalidated while it was fetched'
+
 /** Answers visitors' requests: from the cache where allowed, else from the shop. */
 export class StorefrontCache {
   readonly hot: HotPath
@@ -72,6 +76,7 @@ export class StorefrontCache {
       mode: options.invalidateOnUnsafe,
       store: options.store,
       classifying: this.classifying,
+      shared: options.shared,
       isUnderWay: (url) => this.#fetches.isUnderWay(url),
       onError: options.onError,
     })
@@ -147,10 +152,12 @@ export class StorefrontCache {
       const flight = waits < mostWaits && this.#fetches.mayShare(lookup) ? this.#fetches.join(lookup) : null
       if (flight === null) return this.#lead(lookup, held)
       const shared = await flight.outcome
-      if (shared !== null && this.#answers(shared.page, lookup)) {
+      if (shared !== null && this.#answers(shared.held.page, lookup)) {
         const why = held === null ? 'miss' : 'stale'
         const status: CacheStatus = { kind: 'forward', why, collapsed: true }
-        const answer = await this.#presenter.present(lookup, shared, status, { fence, shareable: true })
+        const answer = shared.isShared
+          ? await this.#presenter.hit(lookup, shared.held, fence, fromOtherNode)
+          : await this.#presenter.present(lookup, shared.held, status, { fence, shareable: true })
         if (answer !== null) return answer
         // It was removed meanwhile: join or start the next fetch.
         continue
@@ -197,6 +204,10 @@ export class StorefrontCache {
     const fence = this.#options.store.fence()
     try {
       const fetched = await this.#fetches.fetch(lookup, stale)
+      if (fetched.kind === 'held' && fetched.isShared === true) {
+        const answer = await this.#presenter.hit(lookup, fetched.held, fence, fromOtherNode)
+        return answer ?? (await this.#passThrough.pass(lookup.visit, { ...lookup, reason: invalidated }))
+      }
       this.#lifetimes.note(fetched)
       if (serverErrors.has(fetched.status) && this.#fetches.standsIn(lookup, stale, 'error')) {
         const answer = await this.#presenter.hit(lookup, stale, fence, `stale-if-error ${fetched.status}`)
@@ -222,7 +233,7 @@ export class StorefrontCache {
       if (answer !== null) return answer
       // Removed before it was sent.
       if (stale !== null) return await this.#lead(lookup, null)
-      return await this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'invalidated while it was fetched' })
+      return await this.#passThrough.pass(lookup.visit, { ...lookup, reason: invalidated })
     } catch (error) {
       if (!(error instanceof OriginError) || !this.#fetches.standsIn(lookup, stale, 'unreachable')) throw error
       const answer = await this.#presenter.hit(lookup, stale, fence, `stale, ${originFailureText[error.failure]}`)
@@ -251,22 +262,22 @@ export class StorefrontCache {
 
   /**
    * Fetches a page and the fragments that it lacks into the cache as a visitor's miss would. Null when a concurrent fetch
-   * already did, or when the page is fresh and not to be fetched by force. @throws OriginError
+   * or, unless by force, another node already did, and when the page is fresh. @throws OriginError
    */
   async warm(lookup: Lookup, signal: AbortSignal, slot: Slot | null = null, force = true): Promise<Fetched | null> {
     const flight = this.#fetches.join(lookup)
     const shared = flight === null ? null : await flight.outcome
-    if (shared !== null && this.#answers(shared.page, lookup)) {
-      await this.#options.store.settled(shared.page)
+    if (shared !== null && this.#answers(shared.held.page, lookup)) {
+      await this.#options.store.settled(shared.held.page)
       return null
     }
     const held = templateOf(this.find(lookup))
     const isFresh = !force && held !== null && usability(held.page, this.#options.now()) === 'fresh'
-    const fetched = isFresh ? null : await this.#fetches.fetch(lookup, held, { signal, slot })
+    const fetched = isFresh ? null : await this.#fetches.fetch(lookup, held, { signal, slot, force })
     const warmed = fetched?.kind === 'held' ? fetched.held : fetched === null ? held : null
     const warm = (fragment: Lookup) => this.warm(fragment, signal, slot, false)
     await warmFragments(this.#assembler, lookup, warmed, warm, signal)
-    return fetched
+    return fetched?.kind === 'held' && fetched.isShared === true ? null : fetched
   }
 
   /** Whether a page has fragments that are not fresh in the cache. */

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { SharedPages } from '../cluster/shared/shared-pages.ts'
 import { PagecacheError } from '../errors.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
@@ -35,6 +36,8 @@ const gapFactor = 4
 export interface UnsafeOptions {
   mode: UnsafeMode
   store: PageStore
+  /** The pages of other nodes; null for a single node. */
+  shared: Pick<SharedPages, 'forget'> | null
   classifying: ClassifyOptions
   /** Whether a page of this URL is being fetched and may be stored soon. */
   isUnderWay(url: string): boolean
@@ -70,7 +73,9 @@ export class UnsafeInvalidation {
     const urls = [url, ...(mode === 'rfc' ? this.#named(url, response.headers) : [])].filter((each) =>
       this.#mayBeCached(each),
     )
-    return urls.length === 0 ? null : this.#remove(urls)
+    if (urls.length === 0) return null
+    const { shared } = this.#options
+    return shared === null ? this.#remove(urls) : shared.forget(urls).then(() => this.#remove(urls))
   }
 
   async #remove(urls: readonly string[]): Promise<void> {

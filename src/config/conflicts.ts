@@ -6,7 +6,19 @@ type SourceOf = (path: KeyPath) => Source
 
 /** Finds values that are valid by themselves but not together. */
 export function findConflicts(config: Config, sourceOf: SourceOf): Fault[] {
-  return [...findUnreachable(config, sourceOf), ...findTooManyClasses(config, sourceOf)]
+  return [
+    ...findUnreachable(config, sourceOf),
+    ...findTooManyClasses(config, sourceOf),
+    ...findUnordered(config, sourceOf),
+  ]
+}
+
+/** Only in a common database do the purges of all nodes have an order, by which a shared page is known to be current. */
+function findUnordered({ cache, records }: Config, sourceOf: SourceOf): Fault[] {
+  if (cache.shared.url === null || records.url !== null) return []
+  const path = ['cache', 'shared', 'url']
+  const message = 'nodes share pages only with a common database; set records.url'
+  return [{ key: writeKeyPath(path), source: sourceOf(path), message }]
 }
 
 function findUnreachable({ server, trustedProxies }: Config, sourceOf: SourceOf): Fault[] {

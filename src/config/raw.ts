@@ -64,5 +64,6 @@ export function isSecret(path: KeyPath): boolean {
   if (name.endsWith('File')) return false
   // Connection URLs have passwords, and a misspelt one may have it anywhere.
   if (owner === 'records' && name !== 'pool') return true
+  if (owner === 'shared' && name === 'url') return true
   return /secret|passw|^auth$/i.test(name) || ((owner === 'cookies' || owner === 'headers') && namesSecret(name))
 }

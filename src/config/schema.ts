@@ -152,6 +152,14 @@ export function databaseUrl() {
   )
 }
 
+/** A connection URL of Redis, with or without credentials and the number of a database. */
+function redisUrl() {
+  return value.textOrNull(
+    'a URL such as redis://user:password@host:6379 or rediss://host',
+    /^rediss?:\/\/(?:[^\s/?#@]*@)?(?:[^\s/?#@:[\]]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?(?:\/\d{0,4})?$/,
+  )
+}
+
 /**
  * Schema of the configuration file. Durations are parsed to milliseconds, sizes to bytes. Unknown keys are errors, so that no misspelt
  * setting is silently ignored.
@@ -210,6 +218,10 @@ export const configSchema = z.strictObject({
     emptyPaths: list(value.path()),
     assets: list(value.text('a path prefix such as /media', /^\/[^\s/\u0000-\u001f][^\s\u0000-\u001f]*$/)),
     browser: withDefault(value.oneOf(['pass', 'no-store']), 'pass'),
+    shared: section({
+      url: withDefault(redisUrl(), null),
+      maxAge: withDefault(value.duration(1000), '7d'),
+    }),
     esi: withDefault(value.oneOf(['off', 'auto']), 'off'),
     esiPaths: list(value.path(), ['/_esi/', '/_fragment']),
     invalidateOnUnsafe: withDefault(value.oneOf(['off', 'uri', 'rfc']), 'rfc'),

@@ -112,6 +112,8 @@ cache:
   # ignoreQuery: ${initial('ignoreQuery', '[]')}
   # What browsers and CDNs are told about pages: pass (what the shop says) or no-store, because no purge reaches them.
   # browser: ${initial('browser', 'pass')}
+  # Redis (6.2 or later) or Valkey in which several machines share the pages that they fetch; needs records.url.
+  # shared: { url: null, maxAge: 7d }
 
 # Limits of the shop.
 origin:

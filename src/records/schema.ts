@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
+import type { ClusterTables } from './cluster-rows.ts'
 import type { DeliverTables } from './deliver-rows.ts'
 import type { NotifyTables } from './notify-rows.ts'
 import type { PurgeTables } from './purge-rows.ts'
@@ -14,7 +15,7 @@ import type { WarmupLiveRow, WarmupOriginRow, WarmupPurgedRow } from './warm-row
  * listed in test/contract/tables.test.ts.
  */
 export interface RecordsSchema
-  extends DeliverTables, NotifyTables, PurgeTables, QueueTables, StageTables, TaskTables, TrafficTables {
+  extends ClusterTables, DeliverTables, NotifyTables, PurgeTables, QueueTables, StageTables, TaskTables, TrafficTables {
   warmup_runs: WarmupRunRow
   warmup_batches: WarmupBatchRow
   warmup_failures: WarmupFailureRow

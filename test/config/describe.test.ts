@@ -56,4 +56,9 @@ it('masks the whole URL of a database, and shows whether there is one', () => {
     'records.listenUrl': null,
     'records.pool': 10,
   })
+  const shared = { url: 'redis://:canary@cache.example', maxAge: '1d' }
+  expect(describeValues({ records: { url }, cache: { shared } })).toMatchObject({
+    'cache.shared.url': '***',
+    'cache.shared.maxAge': '1d',
+  })
 })

@@ -273,6 +273,22 @@ describe('faults', () => {
     },
   )
 
+  it.each(['memcached://u:canary@h', 'redis://u:can/ary@h', 'redis//u:canary@h', 'redis://h:port'])(
+    'name a Redis URL that is none without showing it: %s',
+    async (url) => {
+      const message = await fault(`cache: { shared: { url: "${url}" } }`)
+      expect(message).toContain('cache.shared.url')
+      expect(message).toContain('*** is not valid; expected a URL such as redis://')
+      expect(message).not.toMatch(/canary|can.ary/)
+    },
+  )
+
+  it('name shared pages without a common database', async () => {
+    const message = await fault('cache: { shared: { url: "redis://cache.example" } }')
+    expect(message).toContain('cache.shared.url')
+    expect(message).toContain('set records.url')
+  })
+
   it('can be tolerated by commands that help to fix them', async () => {
     const cwd = await tempDir()
     await writeFile(join(cwd, 'pagecache.yaml'), 'server: { port: x }')

@@ -9,6 +9,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The tables of each room; src/records defines them and queries none. */
 const tablesOf: Record<string, readonly string[]> = {
+  cluster: ['cluster_secrets'],
   auth: ['admin_sessions', 'api_clients', 'signing_keys'],
   notify: ['notified_problems'],
   purge: [

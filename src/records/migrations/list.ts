@@ -17,6 +17,7 @@ import { notifications } from './0015-notifications.ts'
 import { stageLooks } from './0016-stage-looks.ts'
 import { signingKeys } from './0017-signing-keys.ts'
 import { warmupConcurrency } from './0018-warmup-concurrency.ts'
+import { clusterSecrets } from './0019-cluster-secrets.ts'
 
 /** Append-only. A database's version is the number of steps that were run on it. */
 export const migrations: readonly Migration[] = [
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   stageLooks,
   signingKeys,
   warmupConcurrency,
+  clusterSecrets,
 ]

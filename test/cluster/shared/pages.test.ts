@@ -1,0 +1,332 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { SharedPagesOptions } from '../../../src/cluster/shared/shared-pages.ts'
+import { toFetchPage } from '../../../src/warmup/run/fetch-page.ts'
+import type { FetchPage } from '../../../src/warmup/run/warm-result.ts'
+import { isHit, shopUrl } from '../../cache/site.ts'
+import { hasRedis, startRedis, type Redis } from '../../helpers/redis.ts'
+import { until } from '../../helpers/until.ts'
+import { connected, openNode, Purges, type Node } from './nodes.ts'
+
+const page = { fields: { 'Cache-Control': 'public, s-maxage=600', xkey: 'product-1' }, body: 'the page' }
+const detail = 'fetched by another node'
+
+describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is not installed)', () => {
+  let redis: Redis
+  let purges: Purges
+
+  beforeAll(async () => {
+    redis = await startRedis()
+  })
+  afterAll(() => redis?.stop())
+
+  beforeEach(async () => {
+    await redis.run('FLUSHALL')
+    purges = new Purges()
+  })
+
+  async function openNodes(count: number, options: Partial<SharedPagesOptions> = {}): Promise<Node[]> {
+    const nodes = await Promise.all(Array.from({ length: count }, () => openNode(redis.url, purges, options)))
+    await Promise.all(nodes.map(connected))
+    for (const node of nodes) node.answers(page)
+    return nodes
+  }
+
+  const written = (node: Node, count = 1) => until(() => node.shared.counts.written >= count)
+
+  it('answers a miss with the page that another node has fetched', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    expect(isHit(await a.visit('/'))).toBe(false)
+    await written(a)
+    const answer = await b.visit('/')
+    expect(answer.text).toBe('the page')
+    expect(answer.field('cache-status')).toContain(`hit; ttl=600; detail="${detail}"`)
+    expect(answer.field('xkey')).toBeNull()
+    expect(b.origin.requests).toEqual([])
+    // Then it is a page of this node's own.
+    expect((await b.visit('/')).field('cache-status')).toMatch(/hit; ttl=600$/)
+    expect(b.shared.counts).toMatchObject({ hits: 1, misses: 0 })
+    await b.store.remove({ kind: 'tags', tags: ['product-1'] })
+    expect(b.store.findByUrl('http://shop.example/')).toEqual([])
+  })
+
+  it('returns no page that was purged since its fetch began', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    await a.visit('/')
+    await written(a)
+    await purges.purge({ kind: 'tags', tags: ['product-2'] })
+    await b.visit('/')
+    expect(b.origin.requests).toEqual([])
+    for (const [index, selection] of [
+      { kind: 'tags' as const, tags: ['product-1'] },
+      { kind: 'urls' as const, urls: ['http://shop.example/'] },
+      { kind: 'type' as const, type: 'products' as const },
+      { kind: 'all' as const },
+    ].entries()) {
+      await purges.purge(selection)
+      b.answers({ ...page, body: `version ${index}` })
+      expect((await b.visit('/')).text).toBe(`version ${index}`)
+      await written(b, index + 1)
+      expect((await a.visit('/')).text).toBe(`version ${index}`)
+    }
+    expect(a.origin.requests).toHaveLength(1)
+  })
+
+  it('shares no page whose fetch began before a purge of it', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const { promise, resolve } = Promise.withResolvers<void>()
+    a.answers(async () => {
+      await promise
+      return { ...page, body: 'old' }
+    })
+    const slow = a.visit('/')
+    await until(() => a.origin.requests.length === 1)
+    await purges.purge({ kind: 'tags', tags: ['product-1'] })
+    resolve()
+    expect((await slow).text).toBe('old')
+    b.answers({ ...page, body: 'new' })
+    expect((await b.visit('/')).text).toBe('new')
+  })
+
+  it('asks the shop once for pages that three nodes lack, with 30 visitors each', async () => {
+    const nodes = await openNodes(3)
+    const paths = Array.from({ length: 40 }, (_, index) => `/${index}`)
+    const answers = await Promise.all(
+      paths.flatMap((path) => nodes.flatMap((node) => Array.from({ length: 30 }, () => node.visit(path)))),
+    )
+    expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['the page']))
+    const asked = nodes.flatMap(({ origin }) => origin.requests.map(({ target }) => target))
+    expect(asked.toSorted()).toEqual(paths.toSorted())
+  })
+
+  it('fetches for itself when another node takes too long', async () => {
+    const [a, b] = (await openNodes(2, { waitFor: 50 })) as [Node, Node]
+    const { promise, resolve } = Promise.withResolvers<void>()
+    a.answers(async () => {
+      await promise
+      return page
+    })
+    const slow = a.visit('/')
+    await until(() => a.origin.requests.length === 1)
+    expect((await b.visit('/')).text).toBe('the page')
+    expect(b.origin.requests).toHaveLength(1)
+    resolve()
+    await slow
+  })
+
+  it('stops waiting when the other node could not share the page', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const { promise, resolve } = Promise.withResolvers<void>()
+    a.answers(async () => {
+      await promise
+      return { fields: { 'Cache-Control': 'private' }, body: 'for one visitor' }
+    })
+    const slow = a.visit('/')
+    await until(() => a.origin.requests.length === 1)
+    const other = b.visit('/')
+    await until(() => b.shared.counts.waits === 1)
+    resolve()
+    expect((await slow).text).toBe('for one visitor')
+    expect((await other).text).toBe('the page')
+    expect(await redis.run('KEYS', '*:lock:*')).toEqual([])
+  })
+
+  it('leaves a lock alone that belongs to another node by now', async () => {
+    const [a] = (await openNodes(1)) as [Node]
+    a.answers(async () => {
+      const [lock] = (await redis.run('KEYS', '*:lock:*')) as string[]
+      await redis.run('SET', lock!, 'another node')
+      return page
+    })
+    await a.visit('/')
+    await written(a)
+    await a.shared.close()
+    const [lock] = (await redis.run('KEYS', '*:lock:*')) as string[]
+    expect(await redis.run('GET', lock!)).toBe('another node')
+    expect(await redis.run('PTTL', lock!)).toBe(-1)
+  })
+
+  it('waits for the lock of a node that died no longer than the lock lasts', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    let lock = ''
+    a.answers(async () => {
+      ;[lock] = (await redis.run('KEYS', '*:lock:*')) as [string]
+      expect(await redis.run('PTTL', lock)).toBeGreaterThan(0)
+      return page
+    })
+    expect((await a.visit('/')).status).toBe(200)
+    await written(a)
+    await redis.run('FLUSHALL')
+    await redis.run('SET', lock, 'a dead node', 'PX', '300')
+    expect((await b.visit('/')).text).toBe('the page')
+    expect(b.shared.counts.waits).toBe(1)
+    expect(b.origin.requests).toHaveLength(1)
+  })
+
+  it('gives each variant by Vary to its visitors', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const fields = { ...page.fields, Vary: 'Accept-Language' }
+    for (const node of [a, b])
+      node.answers((request) => ({ fields, body: `in ${request.fields.get('accept-language')}` }))
+    for (const language of ['de', 'en']) await a.visit('/', { fields: { 'Accept-Language': language } })
+    await written(a, 2)
+    for (const language of ['de', 'en'])
+      expect((await b.visit('/', { fields: { 'Accept-Language': language } })).text).toBe(`in ${language}`)
+    expect(b.origin.requests).toEqual([])
+    expect((await b.visit('/', { fields: { 'Accept-Language': 'fr' } })).text).toBe('in fr')
+    expect(b.origin.requests).toHaveLength(1)
+  })
+
+  it.each([
+    ['a private answer', { 'Cache-Control': 'private, max-age=60' }],
+    ['a no-store answer', { 'Cache-Control': 'no-store' }],
+    ['an answer with a cookie', { 'Cache-Control': 'max-age=60', 'Set-Cookie': 'session=1' }],
+    ['a page that must be validated', { 'Cache-Control': 'no-cache', ETag: '"1"' }],
+  ])('does not share %s', async (_, fields) => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    a.answers({ fields, body: 'for one visitor' })
+    await a.visit('/')
+    expect((await b.visit('/')).text).toBe('the page')
+    expect(b.shared.counts.hits).toBe(0)
+  })
+
+  it('does not share the page of an unconfirmed variant', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const fields = { Cookie: 'sw-cache-hash=forged' }
+    a.answers({ ...page, body: 'poisoned' })
+    await a.visit('/', { fields })
+    await a.shared.close()
+    await b.visit('/', { fields })
+    expect(b.origin.requests).toHaveLength(1)
+    expect(a.shared.counts.written).toBe(0)
+  })
+
+  it('does not give a page to visitors in a client state that excludes it', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    a.answers({ ...page, fields: { ...page.fields, 'sw-invalidation-states': 'cart-filled' } })
+    await a.visit('/')
+    await written(a)
+    b.answers({ ...page, body: 'with a cart' })
+    const answer = await b.visit('/', { fields: { Cookie: 'sw-states=cart-filled' } })
+    expect(answer.text).toBe('with a cart')
+  })
+
+  it('forgets pages that a visitor has changed', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    await a.visit('/')
+    await written(a)
+    b.answers({ ...page, body: 'changed' })
+    expect((await b.visit('/', { method: 'POST', body: 'comment=1' })).status).toBe(200)
+    expect((await b.visit('/')).text).toBe('changed')
+  })
+
+  it('replaces a page that has expired, and renews it on every node after a 304', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const fields = { ...page.fields, 'Cache-Control': 'public, s-maxage=60', ETag: '"1"' }
+    a.answers((request) =>
+      request.fields.get('if-none-match') === '"1"' ? { status: 304, fields } : { fields, body: 'the page' },
+    )
+    await a.visit('/')
+    await written(a)
+    await b.visit('/')
+    expect(b.origin.requests).toEqual([])
+    for (const node of [a, b]) node.wait(61)
+    await a.visit('/')
+    await written(a, 2)
+    expect(a.origin.requests).toHaveLength(2)
+    expect((await b.visit('/')).field('cache-status')).toContain(detail)
+    expect(b.origin.requests).toEqual([])
+  })
+
+  it('keeps no page longer than cache.shared.maxAge', async () => {
+    const [a] = (await openNodes(1, { maxAge: 5_000 })) as [Node]
+    await a.visit('/')
+    await written(a)
+    const [key] = (await redis.run('KEYS', '*:pages:*')) as string[]
+    expect(await redis.run('PTTL', key!)).toBeLessThanOrEqual(5_000)
+    expect(await redis.run('PTTL', key!)).toBeGreaterThan(0)
+  })
+
+  it('drops the pages of a URL with too many variants', async () => {
+    const [a] = (await openNodes(1, { maxVariants: 4 })) as [Node]
+    a.answers({ ...page, fields: { ...page.fields, Vary: 'Accept-Language' } })
+    for (let index = 0; index < 12; index++) await a.visit('/', { fields: { 'Accept-Language': `x-${index}` } })
+    await written(a, 12)
+    const [key] = (await redis.run('KEYS', '*:pages:*')) as string[]
+    expect(await redis.run('HLEN', key!)).toBeLessThanOrEqual(8)
+  })
+
+  it('believes a page no longer because its node has a clock that is ahead', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    a.wait(3600)
+    await a.visit('/')
+    await written(a)
+    expect((await b.visit('/')).field('cache-status')).toContain('ttl=600;')
+  })
+
+  it('counts the hits of all nodes', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    await a.visit('/')
+    await written(a)
+    await b.visit('/')
+    await b.shared.close()
+    expect(await a.shared.totalHits()).toBe(1)
+  })
+
+  it('shares the pages of a warmup, which asks the shop for none that another node has', async () => {
+    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [warmA, warmB] = [a, b].map(({ cache, now }) => toFetchPage(cache, now, 60_000)) as [FetchPage, FetchPage]
+    const options = { headers: {}, signal: new AbortController().signal, force: false }
+    expect(await warmA(`${shopUrl}/`, options)).toMatchObject({ kind: 'stored' })
+    await written(a)
+    expect(await warmB(`${shopUrl}/`, options)).toEqual({ kind: 'fresh' })
+    expect(b.origin.requests).toEqual([])
+    expect((await b.visit('/')).field('cache-status')).toMatch(/hit; ttl=600$/)
+    b.answers({ ...page, body: 'warmed again' })
+    expect(await warmB(`${shopUrl}/`, { ...options, force: true })).toMatchObject({ kind: 'stored' })
+    expect(b.origin.requests).toHaveLength(1)
+  })
+
+  describe('with a value that no node wrote', () => {
+    it.each([
+      ['garbage', 'x'.repeat(1000)],
+      ['nothing', ''],
+      ['far too much', Buffer.alloc(8 * 1024 * 1024)],
+    ])('asks the shop: %s', async (_, value) => {
+      const [a, b] = (await openNodes(2)) as [Node, Node]
+      await a.visit('/')
+      await written(a)
+      const [key] = (await redis.run('KEYS', '*:pages:*')) as [string]
+      const [field] = (await redis.run('HKEYS', key)) as [string]
+      await redis.run('HSET', key, field, value)
+      b.answers({ ...page, body: 'from the shop' })
+      expect((await b.visit('/')).text).toBe('from the shop')
+    })
+
+    it('asks the shop when the value belongs to another page', async () => {
+      const [a, b] = (await openNodes(2)) as [Node, Node]
+      for (const path of ['/', '/other']) await a.visit(path)
+      await written(a, 2)
+      const keys = (await redis.run('KEYS', '*:pages:*')) as string[]
+      const script = `local field = redis.call('HKEYS', KEYS[1])[1]
+        local other = redis.call('HKEYS', KEYS[2])[1]
+        local value = redis.call('HGET', KEYS[1], field)
+        redis.call('HSET', KEYS[1], field, redis.call('HGET', KEYS[2], other))
+        redis.call('HSET', KEYS[2], other, value)`
+      await redis.run('EVAL', script, '2', ...keys)
+      b.answers({ ...page, body: 'from the shop' })
+      expect((await b.visit('/')).text).toBe('from the shop')
+      expect((await b.visit('/other')).text).toBe('from the shop')
+      expect(b.shared.counts.invalid).toBe(2)
+    })
+
+    it('asks the shop when the key is none of ours', async () => {
+      const [a, b] = (await openNodes(2)) as [Node, Node]
+      await a.visit('/')
+      await written(a)
+      const [key] = (await redis.run('KEYS', '*:pages:*')) as string[]
+      await redis.run('SET', key!, 'a text')
+      b.answers({ ...page, body: 'from the shop' })
+      expect((await b.visit('/')).text).toBe('from the shop')
+    })
+  })
+})
