@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Failures } from './auth/failures.ts'
 import type { Config } from './config/schema.ts'
 import type { LoadedConfig } from './config/load.ts'
+import { limitsOf, timeoutsOf } from './config/origin-limits.ts'
 import { aliasesOf } from './config/single-shop.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
 import { ownSignals } from './lib/own-signals.ts'
@@ -9,7 +10,6 @@ import { Parts } from './lib/parts.ts'
 import { thisProcess } from './lib/process-identity.ts'
 import type { PagecacheError } from './errors.ts'
 import { oncePerTurn } from './lib/once-per-turn.ts'
-import { limitsOfProcess } from './lib/limits-of-process.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { Channels } from './cache/channels.ts'
 import type { PurgeClock } from './cluster/clock.ts'
@@ -198,13 +198,8 @@ export class App {
         ...cache,
         shared: await this.sharedPages(),
         types: cache.types as TypeRule[],
-        timeouts: {
-          connect: origin.connectTimeout,
-          headers: origin.headersTimeout,
-          idle: origin.idleTimeout,
-          total: origin.totalTimeout,
-        },
-        limits: limitsOfProcess(origin, at.processes),
+        timeouts: timeoutsOf(origin),
+        limits: limitsOf(origin, at.processes),
         onError: (message) => this.#onWarning(message),
       })
     })
@@ -252,14 +247,9 @@ export class App {
         import('./cache/admin-api.ts'),
         import('./cache/origin.ts'),
       ])
-      const { connectTimeout, headersTimeout, idleTimeout } = this.config.origin
-      const timeout = Math.min(headersTimeout, 10_000)
-      const origin = new OriginClient({
-        connect: connectTimeout,
-        headers: timeout,
-        idle: idleTimeout,
-        total: timeout,
-      })
+      const timeouts = timeoutsOf(this.config.origin)
+      const timeout = Math.min(timeouts.headers, 10_000)
+      const origin = new OriginClient({ ...timeouts, headers: timeout, total: timeout })
       this.onClose(() => origin.close())
       return new ShopAuthority(
         (token, host) => {

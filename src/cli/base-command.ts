@@ -278,11 +278,7 @@ export abstract class BaseCommand extends Command {
   protected override async catch(caught: Error): Promise<never> {
     const error = this.#timeLimit?.translate(caught) ?? caught
     if (!(error instanceof PagecacheError) || error.code !== 'INVALID_INPUT') throw error
-    const message = withTypedNames(error.message, this.#declared())
-    throw new PagecacheError(error.code, message, {
-      cause: error.cause,
-      ...(error.hint !== null && { hint: error.hint }),
-    })
+    throw withTypedNames(error, this.#declared())
   }
 
   protected override async finally(): Promise<void> {

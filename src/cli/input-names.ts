@@ -1,3 +1,4 @@
+import { PagecacheError } from '../errors.ts'
 /** The flags and arguments of a command, as oclif describes them. */
 export interface CommandInput {
   flags: Readonly<Record<string, unknown>>
@@ -11,11 +12,12 @@ const leadingField = /(?<=^|; )[a-zA-Z]\w*(?:\.\w+|\[\d+\])*(?=: )/g
 /** Fields within a sentence. Single words are skipped, because they may be ordinary words. */
 const fieldInSentence = /\b[a-z]+(?:[A-Z][a-z]+)+\b/g
 
-/** Replaces field names in an operation's message by the flags and arguments that the operator typed: `--from`, `URL`. */
-export function withTypedNames(message: string, input: CommandInput): string {
-  return message
+/** Replaces field names in the message of an operation's error by the flags and arguments that the operator typed: `--from`, `URL`. */
+export function withTypedNames({ code, message, cause, hint }: PagecacheError, input: CommandInput): PagecacheError {
+  const typed = message
     .replaceAll(leadingField, (path) => typedName(path, input) ?? path)
     .replaceAll(fieldInSentence, (name) => typedName(name, input) ?? name)
+  return new PagecacheError(code, typed, { cause, ...(hint !== null && { hint }) })
 }
 
 function typedName(path: string, { flags, args, fieldNames }: CommandInput): string | null {
