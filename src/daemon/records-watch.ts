@@ -5,7 +5,7 @@ import type { Log } from './log.ts'
 /** Milliseconds between two checks of a file, which take microseconds, and of a server. */
 const intervals = { file: 250, server: 2000 }
 
-/** Logs when the records are lost or cannot be reached by the running daemon, and when they are back. Returns a function that stops the watch. */
+/** Logs when the running daemon can no longer use its records, and when it can again. Returns a function that stops the watch. */
 export function watchRecords(app: () => App, log: Log): () => void {
   let reported: string | null = null
   const report = (problem: PagecacheError | null) => {
@@ -14,10 +14,10 @@ export function watchRecords(app: () => App, log: Log): () => void {
     reported = code
     if (problem !== null)
       log.error(
-        `The records ${code === 'STORE_LOST' ? 'are lost' : 'cannot be used'}. Purges, warmups, events and client changes are refused until they are back. ${problem.hint ?? ''}`,
+        `The records cannot be used. Purges, warmups, events and client changes are refused until they can. ${problem.hint ?? ''}`,
         problem,
       )
-    else log.info('The records are back.')
+    else log.info('The records can be used again.')
   }
   const isServer = app().config.records.url !== null
   const timer = setInterval(

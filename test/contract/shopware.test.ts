@@ -14,7 +14,7 @@ function tableBelow(heading: string): string[][] {
 }
 
 it('each behaviour in docs/shopware.md is the title of a test', () => {
-  const files = ['cache/shopware-rules', 'e2e/purge-methods', 'e2e/symfony']
+  const files = ['cache/shopware-rules', 'cache/shopware-stale', 'e2e/purge-methods', 'e2e/symfony']
   const rules = files.map((file) => read(`test/${file}.test.ts`)).join('')
   const titles = [...rules.matchAll(/(['"])((?:\\.|(?!\1).)+)\1,\s*async/g)].map(([, , title]) =>
     title!.replace('%s', 'must-revalidate'),

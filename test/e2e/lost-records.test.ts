@@ -71,7 +71,7 @@ describe('records that are lost under a daemon', () => {
     const left = existsSync(shop.file) ? readFileSync(shop.file) : null
     await isLost(shop)
     expect(String((await shop.ask('/readyz')).body)).toContain('records lost')
-    await until(() => errors(shop).some((line) => line.includes('The records are lost')))
+    await until(() => errors(shop).some((line) => line.includes('The records cannot be used')))
     // The first event that this daemon gets: 503, not 500.
     const event = await track(shop)
     expect([event.status, String(event.body)]).toEqual([503, expect.stringContaining('"success":false')])
@@ -88,7 +88,7 @@ describe('records that are lost under a daemon', () => {
     expect(String((await shop.ask('/metrics')).body)).toContain('pagecache_records_usable 0')
     expect(existsSync(shop.file) ? readFileSync(shop.file) : null).toEqual(left)
     // Logged once, not at every check.
-    expect(errors(shop).filter((line) => line.includes('The records are lost'))).toHaveLength(1)
+    expect(errors(shop).filter((line) => line.includes('The records cannot be used'))).toHaveLength(1)
     expect(shop.daemon.logs()).not.toContain('The queue is waiting')
     shop.daemon.kill('SIGTERM')
     expect(await shop.daemon.ended).toBe(0)
@@ -110,12 +110,12 @@ describe('records that are lost under a daemon', () => {
     const shop = await open(processes)
     expect(await purge(shop)).toBe(200)
     await rename(shop.file, `${shop.file}.away`)
-    await until(() => errors(shop).some((line) => line.includes('The records are lost')))
+    await until(() => errors(shop).some((line) => line.includes('The records cannot be used')))
     expect(await purge(shop)).toBe(503)
     await rename(`${shop.file}.away`, shop.file)
     await isBack(shop)
     await until(async () => (await purge(shop)) === 200)
-    await until(() => shop.daemon.logs().includes('The records are back.'))
+    await until(() => shop.daemon.logs().includes('The records can be used again.'))
     const { stdout } = await shop.daemon.run('reverse-proxy:recent', '--json')
     expect((JSON.parse(stdout) as { total: number }).total).toBe(2)
   })

@@ -26,7 +26,7 @@ it('a daemon starts without PostgreSQL, serves visitors, says why purges are ref
   await relay.set('open')
   await until(async () => (await readiness()).status === 'ready')
   await until(async () => (await purge()) === 200)
-  await until(() => shop.daemon.logs().includes('The records are back.'))
+  await until(() => shop.daemon.logs().includes('The records can be used again.'))
 
   await relay.set('silent')
   await until(async () => (await readiness()).status === 'degraded')
