@@ -27,8 +27,8 @@ export class PageChoices {
     )
     this.#getTaggedQuery = database
       .prepare<[number, number, number], number>(
-        `SELECT l.page_id FROM page_tag l WHERE l.tag_id = ? AND l.page_id > ?
-           AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = l.page_id) ORDER BY l.page_id LIMIT ?`,
+        `SELECT l.page_id FROM page_tag l WHERE l.tag_id = +? AND l.page_id > +?
+           AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = l.page_id) ORDER BY l.page_id LIMIT +?`,
       )
       .pluck()
     this.#getAtUrlsQuery = database.prepare(

@@ -78,7 +78,7 @@ export class PageWrites {
       SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND ${live}`)
     this.#getIdsOfUrlQuery = database.prepare(`
       SELECT p.id, instr(p.key, '${unconfirmedMark}') > 0 AS unconfirmed, p.key = ? AS same FROM page p
-      WHERE p.url = ? AND ${live} ORDER BY unconfirmed DESC, p.used_at, p.id`)
+      WHERE p.url = +? AND ${live} ORDER BY unconfirmed DESC, p.used_at, p.id`)
     this.#freshenQuery = database.prepare(`
       UPDATE page SET type = @type, epoch = @epoch, cached_at = @cached_at, delete_at = @delete_at, used_at = @used_at,
         record = @record, seal = @seal

@@ -38,10 +38,10 @@ export class Traces {
     this.#getNamedQuery = database.prepare(`
       SELECT id, value, url FROM (
         SELECT * FROM (SELECT d.page_id AS id, d.value, p.url FROM dead d CROSS JOIN page p ON p.id = d.page_id
-          WHERE d.trace = ? AND d.page_id > ? ORDER BY d.page_id LIMIT ?)
+          WHERE d.trace = +? AND d.page_id > +? ORDER BY d.page_id LIMIT +?)
         UNION ALL
         SELECT * FROM (SELECT z.page_id AS id, z.value, p.url FROM stale z CROSS JOIN page p ON p.id = z.page_id
-          WHERE z.trace = ? AND z.page_id > ? ORDER BY z.page_id LIMIT ?)
+          WHERE z.trace = +? AND z.page_id > +? ORDER BY z.page_id LIMIT +?)
       ) ORDER BY id`)
     this.#getOfTypeQuery = database.prepare(
       `SELECT p.id, 0 AS value, p.url FROM page p WHERE p.type = ? AND p.epoch = ? AND p.id > ?

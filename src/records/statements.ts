@@ -1,4 +1,4 @@
-import { sql, type CompiledQuery, type QueryResult, type RawBuilder } from 'kysely'
+import { sql, SqliteAdapter, type CompiledQuery, type QueryResult, type RawBuilder } from 'kysely'
 import type { RecordsDatabase } from './schema.ts'
 
 /** Rows of one statement, largest first: a list of any length takes few statements, and few statements are prepared. */
@@ -91,7 +91,7 @@ export function prepare<Values extends object, Row = never>(
   build: (db: RecordsDatabase, values: Values) => { compile(): CompiledQuery<Row> },
 ): Prepared<Values, Row> {
   const placeholders = new Proxy({} as Values, { get: (_, name) => new Placeholder(String(name)) })
-  const compiled = perDialect((db) => build(db, placeholders).compile())
+  const compiled = perDialect((db) => withStablePlan(db, build(db, placeholders).compile()))
   return (db, values) => {
     const statement = compiled(db)
     const parameters = statement.parameters.map((each) =>
@@ -99,6 +99,18 @@ export function prepare<Values extends object, Row = never>(
     )
     return db.executeQuery<Row>({ ...statement, parameters })
   }
+}
+
+/**
+ * Keeps SQLite from compiling a statement again at each execution. It does so, in builds with STAT4, where a parameter is compared with
+ * an indexed column (https://sqlite.org/c3ref/prepare.html), which takes longer than most statements. A unary plus changes no value, but
+ * the planner does not look at what is behind it.
+ */
+function withStablePlan<Row>(db: RecordsDatabase, query: CompiledQuery<Row>): CompiledQuery<Row> {
+  if (!(db.getExecutor().adapter instanceof SqliteAdapter)) return query
+  const parts = query.sql.split('?')
+  if (parts.length !== query.parameters.length + 1) throw new Error(`A literal contains a question mark: ${query.sql}`)
+  return { ...query, sql: parts.join('+?') }
 }
 
 /** A condition: the column contains the text, ignoring case. Wildcards in the text have no meaning. */
