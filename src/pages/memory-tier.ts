@@ -2,7 +2,7 @@ import { FifoCache } from './fifo-cache.ts'
 import { KeysBy } from './keys-by.ts'
 import type { Encoding, Page, PageType } from './page.ts'
 import { variantOf } from './page-row.ts'
-import type { HitCount, Selection } from './page-store.ts'
+import type { Selection, StoredHits } from './page-store.ts'
 import { searchTagsOf } from './search-tags.ts'
 
 /** A page with those codings of its body that are in memory. */
@@ -18,7 +18,8 @@ export interface MemoryEntry {
   readonly assembly?: Assembly
 }
 
-interface UnwrittenHits extends HitCount {
+interface UnwrittenHits extends StoredHits {
+  recode: boolean
   /** The fragments of an assembled page. */
   readonly fragments: readonly Page[]
   isTaken: boolean
@@ -141,13 +142,14 @@ export class MemoryTier {
     if (entry.hits === null || entry.hits.isTaken) this.#unwritten.push((entry.hits = toUnwritten(entry)))
     entry.hits.hits += 1
     entry.hits.ms += ms
-    // The template of an assembled page is never sent itself.
-    entry.hits.recode ||= entry.takesBrotli && entry.assembly === undefined
     entry.hits.usedAt = entry.usedAt = usedAt
+    if (!wantsRecoding(entry)) return
+    entry.hits.page = entry.page
+    entry.hits.recode = true
   }
 
   /** The hits since the last call, including those of evicted entries. */
-  takeHits(): HitCount[] {
+  takeHits(): StoredHits[] {
     const taken = this.#unwritten
     this.#unwritten = []
     return taken.flatMap((unwritten) => {
@@ -240,7 +242,14 @@ export class MemoryTier {
 
 function toUnwritten({ page, assembly, usedAt }: MemoryEntry): UnwrittenHits {
   const [counted = page, ...fragments] = assembly?.parts ?? []
-  return { page: counted, hits: 0, ms: 0, usedAt, recode: false, fragments, isTaken: false }
+  // The id of a page that waits to be stored changes. Otherwise it is enough, and the page may leave memory.
+  const named = counted.id < 0 ? counted : { id: counted.id }
+  return { page: named, hits: 0, ms: 0, usedAt, recode: false, fragments, isTaken: false }
+}
+
+/** Whether a thoroughly compressed body saves bytes. The template of an assembled page is never sent itself. */
+function wantsRecoding({ page, takesBrotli, assembly }: MemoryEntry): boolean {
+  return takesBrotli && page.encoding !== 'br' && assembly === undefined
 }
 
 /** The pages whose removal removes the entries. */

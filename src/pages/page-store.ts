@@ -100,13 +100,8 @@ export interface OpenBody {
 }
 
 /** The hits of a page, collected in memory and written in batches. */
-export interface HitCount extends StoredHits {
-  page: Page
-  recode: boolean
-}
-
 export interface StoredHits {
-  /** The id alone when the hits come from another thread. */
+  /** The id alone where the page is not to be compressed again. */
   page: Page | Pick<Page, 'id'>
   hits: number
   /** Sum of the hit times, in milliseconds. */

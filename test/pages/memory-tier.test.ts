@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MemoryTier } from '../../src/pages/memory-tier.ts'
+import { MemoryTier, type MemoryEntry } from '../../src/pages/memory-tier.ts'
 import { pageTypes, type Page, type PageDraft } from '../../src/pages/page.ts'
 import type { Selection } from '../../src/pages/page-store.ts'
 import { bodyOf, draft, origin } from './draft.ts'
@@ -128,17 +128,24 @@ describe('an invalidation drops the selected pages', () => {
 
 it('takeHits returns the hits once, including those of dropped pages', () => {
   const memory = new MemoryTier(megabyte)
-  const [a, b] = [memory.set(page('a'), 'br', bodyOf('a')), memory.set(page('b'), 'br', bodyOf('b'))]
+  const waiting = { ...page('a'), id: -1 }
+  const a = memory.set(waiting, 'br', bodyOf('a'))
+  const [b, c] = (['zstd', 'br'] as const).map((encoding) => {
+    const entry = memory.set({ ...page(encoding), encoding }, encoding, bodyOf('b'))
+    entry.takesBrotli = true
+    return entry
+  }) as [MemoryEntry, MemoryEntry]
   memory.countHit(a, 0.5, 10)
   memory.countHit(a, 0.25, 20)
-  b.takesBrotli = true
   memory.countHit(b, 1, 15)
+  memory.countHit(c, 1, 16)
   memory.drop({ kind: 'all' })
   expect(memory.takeHits()).toEqual([
-    { page: a.page, hits: 2, ms: 0.75, usedAt: 20, recode: false },
+    { page: waiting, hits: 2, ms: 0.75, usedAt: 20, recode: false },
     { page: b.page, hits: 1, ms: 1, usedAt: 15, recode: true },
+    { page: { id: c.page.id }, hits: 1, ms: 1, usedAt: 16, recode: false },
   ])
   expect(memory.takeHits()).toEqual([])
   memory.countHit(a, 1, 30)
-  expect(memory.takeHits()).toEqual([{ page: a.page, hits: 1, ms: 1, usedAt: 30, recode: false }])
+  expect(memory.takeHits()).toEqual([{ page: waiting, hits: 1, ms: 1, usedAt: 30, recode: false }])
 })
