@@ -111,20 +111,32 @@ function FailureList({ run }: { run: string }) {
   )
 }
 
+const orders = [
+  { value: 'priority', name: 'Priority in the sitemap' },
+  { value: 'hits', name: 'Most visited first' },
+]
+
+const words = (text: string) => text.split(/\s+/).filter(Boolean)
+
 function Start({ onStarted }: { onStarted(id: string): void }) {
   const api = useApi()
   const channels = useChannels()
   const [channel, setChannel] = useState('')
   const [urls, setUrls] = useState('')
+  const [tags, setTags] = useState('')
+  const [order, setOrder] = useState('priority')
   const [batchSize, setBatchSize] = useState('50')
   const start = async () => {
-    const wanted = urls.split(/\s+/).filter(Boolean)
+    const wanted = words(urls)
+    const tagged = words(tags)
     const { progressId, totalUrls } = await api.post<{ progressId: string; totalUrls: number }>(
       'vendor-cache/warmup/start',
       {
         salesChannelId: channel === '' ? null : channel,
         batchSize: Number(batchSize),
+        order,
         ...(wanted.length > 0 && { urls: wanted }),
+        ...(tagged.length > 0 && { tags: tagged }),
       },
     )
     onStarted(progressId)
@@ -141,6 +153,8 @@ function Start({ onStarted }: { onStarted(id: string): void }) {
           set={setUrls}
           width="wide"
         />
+        <Field label="Tags, separated by spaces (empty: pages with any tags)" value={tags} set={setTags} width="wide" />
+        <Field label="Order" value={order} set={setOrder} list={orders} />
         <Field label="Batch size" type="number" value={batchSize} set={setBatchSize} />
       </Form>
     </Panel>

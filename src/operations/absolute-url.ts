@@ -4,6 +4,9 @@ import { maskUrls } from '../lib/safe-text.ts'
 /** A URL without its scheme: a host with a dot or a port, and an optional path. */
 const withoutScheme = /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?|[a-z0-9-]+:\d+)(?:[/?]|$)/i
 
+/** A path that lacks its slash, such as `shoes` or `?p=2`. */
+const withoutSlash = /^[\w?][^\s:\\]*$/
+
 /** Longest URL that the daemon accepts from visitors, in characters, including a long host. */
 const longest = 8192 + 300
 
@@ -41,6 +44,7 @@ function guessUrl(text: string, channels: readonly string[]): string | null {
   const channel = channels.map((url) => new URL(url)).find((url) => url.host === host || url.hostname === host)
   const scheme = channel?.protocol ?? 'http:'
   const isHost = channel !== undefined || withoutScheme.test(text)
+  if (!isHost && first !== undefined && withoutSlash.test(text)) return `the path /${text}`
   const guess = /^\/(?!\/)/.test(text) && first !== undefined ? first + text : isHost ? `${scheme}//${text}` : null
   return guess !== null && isAbsolute(guess) ? guess : null
 }

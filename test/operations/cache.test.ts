@@ -170,7 +170,10 @@ describe('inspect', () => {
   ]
 
   it.each([
-    ['foo', 'Include scheme and host, for example https://shop.example/de/.'],
+    ['foo', 'Did you mean the path /foo?'],
+    ['foo/bar?a=1', 'Did you mean the path /foo/bar?a=1?'],
+    ['?p=2', 'Did you mean the path /?p=2?'],
+    ['foo bar', 'Include scheme and host, for example https://shop.example/de/.'],
     ['javascript:alert(1)', 'Include scheme and host'],
     ['ftp://shop.example/', 'Include scheme and host'],
     ['http://', 'Include scheme and host'],
