@@ -101,6 +101,22 @@ describe.each([
     )
   })
 
+  // The cases of the public conformance suite, with a range as long as their body.
+  it.each([
+    ['bytes=-5', 'bytes 4-8/9', '01234'],
+    ['bytes=6-8', 'bytes 6-8/9', '234'],
+    ['bytes=6-', 'bytes 6-8/9', '234'],
+    ['bytes=-1', 'bytes 8-8/9', '4'],
+  ])('serves %s from a stored part with the last bytes', async (range, is, text) => {
+    const { site } = await open(changes)
+    site.answers({ status: 206, fields: { ...fields, 'Content-Range': 'bytes 4-8/9' }, body: Buffer.from('01234') })
+    await site.visit('/part', { fields: { Range: 'bytes=-5' } })
+    site.answers({ status: 500 })
+    const answer = await site.visit('/part', { fields: { Range: range } })
+    expect([answer.status, answer.field('content-range'), answer.text]).toEqual([206, is, text])
+    expect(answer.field('cache-status')).toContain('hit')
+  })
+
   it('serves a range from a stored 206', async () => {
     const { site } = await open(changes)
     const part = body.subarray(1000, 1_500_000)

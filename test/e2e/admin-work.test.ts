@@ -46,6 +46,19 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     expect(await page.getByLabel('Tag').inputValue()).toBe(product)
   })
 
+  it('warms the pages with a tag, the most visited ones first', async () => {
+    origin.on('/tagged', { headers: { 'cache-control': 's-maxage=600', xkey: 'only-here' }, body: 'page' })
+    await untilHit(() => exchange(`${daemon.url}/tagged`))
+    const page = await open({}, operator)
+    await go(page, 'Warmup')
+    await page.getByLabel('Tags').fill(' only-here  of-no-page ')
+    await page.getByLabel('Order').selectOption('hits')
+    const request = page.waitForRequest((each) => each.url().endsWith('/warmup/start'))
+    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    await page.getByText('Started with 1 URL.').waitFor()
+    expect((await request).postDataJSON()).toMatchObject({ tags: ['only-here', 'of-no-page'], order: 'hits' })
+  })
+
   it('sorts and pages the list of pages, and copies a URL', async () => {
     for (let number = 0; number < 51; number++) {
       const path = `/many/${String(number).padStart(2, '0')}`
