@@ -9,6 +9,7 @@ import type { Assembler, Obtained } from './esi/assembler.ts'
 import { presentationOf } from './form.ts'
 import type { Lookup } from './lookup.ts'
 import { answerFrom } from './present.ts'
+import { mergedCookies } from './set-cookie.ts'
 import type { HeldPage } from './view.ts'
 import type { Answer } from './visit.ts'
 
@@ -68,7 +69,7 @@ export class Presenter {
     const presentation = presentationOf(lookup.visit.method, lookup.field)
     const answer = await answerFrom(made.held, presentation, now(), status, bodies, fields)
     if (answer === null) return null
-    const cookies = isTemplate && !lookup.isAsset ? [...cookiesOf(live ?? []), ...made.cookies] : []
+    const cookies = isTemplate && !lookup.isAsset ? mergedCookies([cookiesOf(live ?? []), made.cookies]) : []
     return {
       ...answer,
       headers: cookies.length === 0 ? answer.headers : [...answer.headers, ...cookies],

@@ -38,6 +38,24 @@ function isExpired(attributes: readonly string[], now: number): boolean {
   return expires !== null && expires <= now
 }
 
+/**
+ * The Set-Cookie fields of a page and its fragments, the page first. The shop may start a session in each of their responses, because none of
+ * the requests had one: a cookie is that of the first response that sets it.
+ */
+export function mergedCookies(responses: readonly (readonly HeaderPair[])[]): HeaderPair[] {
+  const merged: HeaderPair[] = []
+  const known = new Set<string>()
+  for (const cookies of responses) {
+    merged.push(...cookies.filter(([, value]) => !known.has(cookieName(value))))
+    for (const [, value] of cookies) known.add(cookieName(value))
+  }
+  return merged
+}
+
+function cookieName(value: string): string {
+  return trimBlanks(value.split(/[=;]/, 1)[0]!)
+}
+
 const cookieFields: ReadonlySet<string> = new Set(['set-cookie', 'set-cookie2'])
 
 /**

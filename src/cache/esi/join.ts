@@ -1,6 +1,7 @@
 import type { Assembly } from '../../pages/memory-tier.ts'
 import type { HeaderPair, Page } from '../../pages/page.ts'
 import type { Forwarded } from '../cache-status.ts'
+import { mergedCookies } from '../set-cookie.ts'
 import type { Fragment, Omission } from './fragments.ts'
 
 /** The most reasons that a note names. */
@@ -69,7 +70,7 @@ export function join(template: Page, pieces: readonly (Buffer | Fragment | Omiss
     body: Buffer.concat(texts),
     assembly: toAssembly(template, fragments, omissions, count),
     shareable: fragments.every(({ held }) => held !== null) && !omissions.some(({ failed }) => failed),
-    cookies: fragments.flatMap(({ cookies }) => cookies),
+    cookies: mergedCookies(fragments.map(({ cookies }) => cookies)),
     forwarded: ofShop([...fragments, ...omissions].flatMap(({ forwarded }) => forwarded ?? [])),
     omitted: noteOf(omissions.map(({ why }) => why)),
   }

@@ -226,6 +226,24 @@ describe('a fragment', () => {
     expect((await shop.visit('/')).field('set-cookie')).toBeNull()
   })
 
+  it('that starts another session than the page leaves the visitor the session of the page', async () => {
+    const session = (id: string) => ({ 'Set-Cookie': [`session=${id}; path=/`, `seen-${id}=1`] })
+    shop.page('/', template(`${include('/_esi/header')}${include('/_esi/footer')}`, session('page')))
+    shop.page('/_esi/header', template(include('/_esi/menu'), session('header')))
+    for (const name of ['menu', 'footer']) shop.page(`/_esi/${name}`, lasting(name, session(name)))
+    const { headers } = await shop.visit('/')
+    expect(headers.filter(([name]) => name.toLowerCase() === 'set-cookie').map(([, value]) => value)).toEqual([
+      'session=page; path=/',
+      'seen-page=1',
+      'seen-header=1',
+      'seen-menu=1',
+      'seen-footer=1',
+    ])
+    await shop.store.remove({ kind: 'urls', urls: [`${shopUrl}/_esi/menu`, `${shopUrl}/_esi/footer`] })
+    const again = await shop.visit('/')
+    expect(again.field('set-cookie')).toBe('session=menu; path=/, seen-menu=1, seen-footer=1')
+  })
+
   it('that has changed is sent to a browser with the page from before', async () => {
     const { text, ...first } = await shop.visit('/')
     const condition = { 'If-None-Match': first.field('etag')! }
