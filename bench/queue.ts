@@ -12,7 +12,6 @@
  * `--postgres`: the same on a PostgreSQL server that the benchmark starts, with synchronous commits. There the target is 800 messages per
  * second with two consumers.
  */
-import { randomBytes } from 'node:crypto'
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,8 +24,8 @@ import pg from 'pg'
 import { openQueue } from '../src/queue/records-queue.ts'
 import type { NewMessage, Queue } from '../src/queue/queue.ts'
 import { openRecords } from '../src/records/open.ts'
-import { durable, execute, startPostgres } from '../test/helpers/postgres.ts'
-import { toPlace } from './lib/queue-place.ts'
+import { durable, newDatabase, startPostgres } from '../test/helpers/postgres.ts'
+import { toPlace } from './lib/postgres-place.ts'
 import type { Handled } from './lib/queue-worker.ts'
 import { median, percentile } from './lib/statistics.ts'
 
@@ -76,7 +75,7 @@ else print()
 
 async function inQueue<T>(work: (bench: Bench) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), 'pagecache-bench-'))
-  const url = server === null ? null : await newDatabase(server.url)
+  const url = server === null ? null : await newDatabase(server)
   const records = await openRecords({ directory, postgres: toPlace(url), now: Date.now })
   try {
     return await work({ queue: openQueue(records, Date.now), directory, url, handled: [] })
@@ -84,12 +83,6 @@ async function inQueue<T>(work: (bench: Bench) => Promise<T>): Promise<T> {
     await records.close()
     await rm(directory, { recursive: true, force: true })
   }
-}
-
-async function newDatabase(urlOf: (database: string) => string): Promise<string> {
-  const name = `bench_${randomBytes(4).toString('hex')}`
-  await execute(urlOf('postgres'), `create database ${name}`)
-  return urlOf(name)
 }
 
 /** Takes and deletes the same rows without the queue. */

@@ -2,13 +2,15 @@
  * Claims: popup events are accepted as fast as HTTP and the disk allow, statistics over millions of them are immediate, and visitors of
  * cached pages notice none of it.
  *
- *   npx node bench/track.ts [--rounds 7] [--seconds 3] [--events 10000000] [--only http|rows|hits|statistics] [--json]
+ *   npx node bench/track.ts [--rounds 7] [--seconds 3] [--events 10000000] [--only http|rows|hits|statistics] [--postgres] [--json]
  *
  * 1. Acknowledged (durable) events per second over HTTP, against an h3 handler that only parses the body.
  * 2. Durable rows per second, against one multi-row INSERT loop of better-sqlite3.
  * 3. Hits at 300 per second, on an idle daemon and with 2,000 events per second; latency of events while `stage:stats` runs continuously.
  * 4. Statistics over `--events` events of one stage within three years.
  * Servers and writers run on core 0, the load on core 1.
+ *
+ * `--postgres`: part 2 alone, on a PostgreSQL server with synchronous commits that the benchmark starts. Target: 3,000 events per second.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -21,6 +23,7 @@ import { readStatistics } from '../src/stages/statistics.ts'
 import { startChild } from '../test/helpers/child.ts'
 import { freePort, runProgram, startDaemon, type Daemon } from '../test/helpers/daemon.ts'
 import { startOrigin } from '../test/helpers/origin.ts'
+import { durable, newDatabase, startPostgres } from '../test/helpers/postgres.ts'
 import { browserHeaders } from './lib/browser.ts'
 import { leaveServerCore, onServerCore } from './lib/cores.ts'
 import type { EventLatencies, Events } from './lib/event-client.ts'
@@ -36,6 +39,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '3' },
     events: { type: 'string', default: '10000000' },
     only: { type: 'string' },
+    postgres: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 })
@@ -44,6 +48,8 @@ const seconds = Number(values.seconds)
 const unlimited = { stages: { rateLimit: { perAddress: null, perStage: null, total: null } } }
 
 leaveServerCore()
+const server = values.postgres ? await startPostgres({ ...durable, autovacuum: 'on' }) : null
+if (values.postgres && server === null) throw new Error('PostgreSQL is not installed')
 const origin = await startOrigin()
 const page = samplePage()
 origin.otherwise({ headers: { ...pageHeaders, 'content-encoding': 'gzip' }, body: page.gzip })
@@ -61,9 +67,11 @@ try {
 } finally {
   await daemon.stop()
   await origin.stop()
+  await server?.stop()
 }
 
 function isAsked(part: string): boolean {
+  if (values.postgres) return part === 'rows'
   return values.only === undefined || values.only === part
 }
 
@@ -142,6 +150,7 @@ async function compareRows() {
       who,
       '256',
       String(seconds),
+      ...(server === null ? [] : [await newDatabase(server)]),
     ])
     return (JSON.parse(stdout) as { rowsPerSecond: number }).rowsPerSecond
   }

@@ -1,6 +1,7 @@
 /** Quick test files about what is in the records: `npm test` runs them on SQLite and, as the project `postgres`, on PostgreSQL. */
 export const onBothDatabases: string[] = [
-  'test/auth/{clients,tokens}.test.ts',
+  'test/auth/{clients,sessions,tokens}.test.ts',
+  'test/notify/*.test.ts',
   'test/purge/invalidate.test.ts',
   'test/purge/deliver/{deliver-plan,failed}.test.ts',
   'test/queue/{completions,consume,consume-work,dispatch,membership,silence}.test.ts',
@@ -17,7 +18,10 @@ export const slowOnBothDatabases: string[] = [
   'test/purge/deliver/deliver.test.ts',
   'test/purge/log/*.test.ts',
   'test/queue/{kills,processes}.test.ts',
+  'test/purge/budget.test.ts',
+  'test/stages/{erasure,sessions,tracker}.test.ts',
   'test/warmup/after-purge.test.ts',
+  'test/workers/notify.test.ts',
 ]
 
 /** Test files about PostgreSQL alone. */

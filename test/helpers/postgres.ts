@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -80,6 +81,13 @@ export async function startPostgres(changed: Record<string, string> = {}): Promi
       await answers()
     },
   }
+}
+
+/** Creates an empty database; returns its URL. */
+export async function newDatabase(server: PostgresServer): Promise<string> {
+  const name = `database_${randomBytes(6).toString('hex')}`
+  await execute(server.url('postgres'), `create database ${name}`)
+  return server.url(name)
 }
 
 /** A user without rights of its own. */
