@@ -1,7 +1,6 @@
 /** Quick test files about what is in the records: `npm test` runs them on SQLite and, as the project `postgres`, on PostgreSQL. */
 export const onBothDatabases: string[] = [
   'test/auth/{clients,sessions,tokens}.test.ts',
-  'test/notify/*.test.ts',
   'test/purge/invalidate.test.ts',
   'test/purge/deliver/{deliver-plan,failed}.test.ts',
   'test/queue/{completions,consume,consume-work,dispatch,membership,silence}.test.ts',
@@ -14,12 +13,13 @@ export const onBothDatabases: string[] = [
 
 /** Those that take longer, because they start processes or write much: `npm run test:postgres` runs them on PostgreSQL too. */
 export const slowOnBothDatabases: string[] = [
+  'test/notify/*.test.ts',
   'test/purge/{crash,groups,purger}.test.ts',
   'test/purge/deliver/deliver.test.ts',
   'test/purge/log/*.test.ts',
   'test/queue/{kills,processes}.test.ts',
   'test/purge/budget.test.ts',
-  'test/stages/{erasure,sessions,tracker}.test.ts',
+  'test/stages/{sessions,tracker}.test.ts',
   'test/warmup/after-purge.test.ts',
   'test/workers/notify.test.ts',
 ]

@@ -10,7 +10,7 @@ import { runCommand } from './commands.ts'
 import { environment, type CommandResult } from './environment.ts'
 import { scratch } from './scratch.ts'
 
-const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+export const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
 export interface DaemonOptions {
   /** `stop()` leaves it in place. By default a temporary directory, which `stop()` removes. */

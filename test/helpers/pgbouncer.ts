@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startChild } from './child.ts'
 import { freePort } from './daemon.ts'
-import { execute } from './postgres.ts'
+import { execute, otherUser } from './postgres.ts'
 
 /** Whether the pooler is installed. */
 export const hasPgbouncer = spawnSync('pgbouncer', ['--version']).status === 0
@@ -34,8 +34,8 @@ default_pool_size = 20
 ignore_startup_parameters = extra_float_digits
 `,
   )
-  // It refuses to run as root.
-  const isRoot = process.getuid?.() === 0
+  // It refuses to run as root; the server's user has access to the server's socket.
+  const user = process.getuid?.() === 0 ? otherUser() : null
   for (const [path, mode] of [
     [directory, 0o755],
     [users, 0o644],
@@ -43,7 +43,7 @@ ignore_startup_parameters = extra_float_digits
   ] as const)
     chmodSync(path, mode)
   const through = `postgres://pagecache@127.0.0.1:${port}${pathname}`
-  const { stop } = await startChild(['pgbouncer', ...(isRoot ? ['-u', 'daemon'] : []), '-q', file], {
+  const { stop } = await startChild(['pgbouncer', ...(user === null ? [] : ['-u', user.name]), '-q', file], {
     ready: () =>
       execute(through, 'select 1').then(
         () => true,

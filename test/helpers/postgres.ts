@@ -48,7 +48,8 @@ export async function startPostgres(changed: Record<string, string> = {}): Promi
   const data = join(directory, 'data')
   mkdirSync(data, { mode: 0o700 })
   // The server refuses to run as root.
-  const user = process.getuid?.() === 0 ? otherUser() : null
+  const other = process.getuid?.() === 0 ? otherUser() : null
+  const user = other && { uid: other.uid, gid: other.gid }
   if (user !== null) for (const path of [directory, data]) chownSync(path, user.uid, user.gid)
   const init = ['-D', data, '-U', 'pagecache', '--auth=trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
   execFileSync(join(programs, 'initdb'), init, { ...user, stdio: 'pipe', cwd: directory })
@@ -91,10 +92,10 @@ export async function newDatabase(server: PostgresServer): Promise<string> {
 }
 
 /** A user without rights of its own. */
-function otherUser(): { uid: number; gid: number } | null {
+export function otherUser(): { name: string; uid: number; gid: number } | null {
   for (const name of ['postgres', 'daemon']) {
     const [uid, gid] = ['-u', '-g'].map((flag) => Number(spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout))
-    if (uid && gid) return { uid, gid }
+    if (uid && gid) return { name, uid, gid }
   }
   return null
 }

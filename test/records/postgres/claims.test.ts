@@ -52,7 +52,7 @@ it('a worker takes nothing of a group from which another one is just taking a me
 
 it('workers that take, finish and give back messages at once never share a message or a group', async () => {
   const { queue, again } = await testQueue()
-  const total = 160
+  const total = 90
   await queue.dispatch(
     Array.from({ length: total }, (_, payload) => ({
       ...message,

@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
 import { expect, it, onTestFinished } from 'vitest'
 import { copyRecords, type CopyOptions } from '../../../src/records/copy/copy.ts'
-import { insertRows, readPages, type Row } from '../../../src/records/copy/rows.ts'
+import { readPages, type Row } from '../../../src/records/copy/rows.ts'
 import { listTables, type Table } from '../../../src/records/copy/tables.ts'
 import { openRecords as openAny, type Records } from '../../../src/records/open.ts'
 import { openRecords, testDatabase } from '../../helpers/records.ts'
 import { execute } from '../../helpers/postgres.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
+import { fill } from './fill.ts'
 
 const options: CopyOptions = {
   assertUnused: async () => {},
@@ -24,28 +25,6 @@ async function openPostgres(): Promise<Records> {
   const records = await openRecords({ directory: '', now: Date.now })
   onTestFinished(() => records.close())
   return records
-}
-
-/** Fills each table with as many rows, some with nulls, whose keys and references are alike. */
-async function fill({ db }: Records, count: number): Promise<Table[]> {
-  const tables = await listTables(db)
-  const { rows: columns } = await sql<{ table: string; name: string; type: string; required: number }>`
-    select tables.name as "table", columns.name as name, lower(columns.type) as type, columns."notnull" as required
-    from sqlite_master as tables, pragma_table_info(tables.name) as columns where tables.type = 'table'`.execute(db)
-  for (const table of tables) {
-    const own = columns.filter((column) => column.table === table.name)
-    const value = (index: number, { name, type, required }: (typeof own)[number]) => {
-      if (name === 'event_type') return 'close'
-      if (required === 0 && index % 3 === 0) return null
-      if (type === 'text') return `${index} ä\u{1f600}'"\\`
-      return type === 'real' ? index * 0.1 : index
-    }
-    const rows = Array.from({ length: count }, (_, index) =>
-      Object.fromEntries(own.map((column) => [column.name, value(index + 1, column)])),
-    )
-    await insertRows(db, table, rows)
-  }
-  return tables
 }
 
 async function readAll(db: Records['db'], table: Table): Promise<Row[]> {
@@ -68,7 +47,7 @@ async function nextNumber({ db }: Records): Promise<number> {
 
 it('copies every table to PostgreSQL and back, and goes on numbering', async () => {
   const [sqlite, postgres, again] = [await openSqlite(), await openPostgres(), await openSqlite()]
-  const count = 450
+  const count = 210
   const tables = await fill(sqlite, count)
   // The last rows were deleted: their numbers are not given again.
   await sql`update sqlite_sequence set seq = 1000`.execute(sqlite.db)
