@@ -49,8 +49,9 @@ export const messageKind: Kind = {
     })),
 }
 
-export async function countFailed({ performer }: { performer: Performer }): Promise<number> {
-  return (await performer.perform(listFailedMessages, { limit: 1, offset: 0 })).total
+/** Whether no message has failed: then there is nothing to ask the operator. */
+export async function hasNoFailed({ performer }: { performer: Performer }): Promise<boolean> {
+  return (await performer.perform(listFailedMessages, { limit: 1, offset: 0 })).total === 0
 }
 
 /**

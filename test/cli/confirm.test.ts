@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { openQueue } from '../../src/queue/records-queue.ts'
+import { openRecords } from '../../src/records/open.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { hasTmux, openTerminal } from '../helpers/tmux.ts'
@@ -45,14 +48,23 @@ it('client:rotate-key asks only with --drop-old', async () => {
   )
 })
 
+async function addFailedMessage(projectDir: string): Promise<void> {
+  const records = await openRecords({ directory: join(projectDir, 'var/data/prod'), now: Date.now })
+  await openQueue(records, Date.now).dispatch([{ transport: 'async', type: 'notify.send', payload: null }])
+  await records.db.updateTable('queue_messages').set({ transport: 'failed', origin: 'async', failed_at: 1 }).execute()
+  await records.close()
+}
+
 describe.runIf(hasTmux)('a confirmation on a terminal', () => {
   it.each(Object.entries(confirmed))(
     'of %s that is declined exits with 0 and changes nothing',
     async (command, args) => {
+      const cwd = await tempDir()
+      if (command.startsWith('messenger:failed')) await addFailedMessage(cwd)
       const terminal = await openTerminal(`${program} ${command} ${args.join(' ')}; echo "code $?"`, {
         columns: 120,
         rows: 20,
-        cwd: await tempDir(),
+        cwd,
       })
       await terminal.see(/\[y\/N\]|\(keep\/remove\)/)
       await terminal.keys('n', 'Enter')
@@ -61,6 +73,18 @@ describe.runIf(hasTmux)('a confirmation on a terminal', () => {
       expect(screen).not.toContain('Error')
     },
   )
+
+  it.each([
+    ['retry', 'There are no failed messages.'],
+    ['remove --all', '0 messages deleted.'],
+  ])('is not asked for by messenger:failed:%s where no message has failed', async (command, answer) => {
+    const terminal = await openTerminal(`${program} messenger:failed:${command}; echo "code $?"`, {
+      columns: 120,
+      rows: 20,
+      cwd: await tempDir(),
+    })
+    expect(await terminal.see('code 0')).toContain(answer)
+  })
 
   it.each([
     ['Enter', 0],

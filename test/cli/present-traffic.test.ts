@@ -31,7 +31,7 @@ async function show(hours: readonly number[], by: Grouping = 'type', columns = 8
 it('draws no chart of one bar, and says where to see more', async () => {
   expect(await show([3, 0, 9])).toContain('Requests by hour (UTC):')
   const text = await show([0, 12, 0])
-  expect(text).not.toContain('┤')
+  expect(text).not.toContain('█')
   expect(text).toContain('All of them from 2026-11-21 01:00 UTC on, within an hour.')
   expect(text).toContain('pagecache cache:traffic --since 1h')
 })

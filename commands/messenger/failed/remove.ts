@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
-import { countFailed, findIds, messageKind } from '#src/cli/find.ts'
+import { findIds, hasNoFailed, messageKind } from '#src/cli/find.ts'
 import { symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { transportFlag } from '#src/cli/worker-flags.ts'
 import { PagecacheError } from '#src/errors.ts'
@@ -41,9 +41,9 @@ export default class MessengerFailedRemove extends BaseCommand {
       throw new PagecacheError('USAGE', 'No messages selected. Pass their IDs, or --all.', {
         hint: 'pagecache messenger:failed:show lists the IDs.',
       })
-    // Without a message there is nothing to confirm.
     if (!flags.all) await this.confirm(`Delete ${plural(ids.length, 'failed message')}?`, flags.yes)
-    else if ((await this.performing(countFailed)) > 0) await this.confirm('Delete every failed message?', flags.yes)
+    else if (!(this.mayAsk && (await this.performing(hasNoFailed))))
+      await this.confirm('Delete every failed message?', flags.yes)
     return this.perform(
       removeFailedMessages,
       { ...(flags.all ? { all: true } : { ids }), transport: flags.transport as 'async' | undefined },

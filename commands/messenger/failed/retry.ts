@@ -2,7 +2,7 @@ import * as Args from '@oclif/core/args'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { yesFlag } from '#src/cli/confirm.ts'
 import { exitCodes } from '#src/cli/exit-codes.ts'
-import { countFailed, findIds, messageKind } from '#src/cli/find.ts'
+import { findIds, hasNoFailed, messageKind } from '#src/cli/find.ts'
 import { symfonyFlags } from '#src/cli/symfony-flags.ts'
 import { transportFlag } from '#src/cli/worker-flags.ts'
 import { plural } from '#src/lib/format.ts'
@@ -33,8 +33,7 @@ export default class MessengerFailedRetry extends BaseCommand {
   async run() {
     const { argv, flags } = await this.parse(MessengerFailedRetry)
     const ids = await this.performing(({ performer }) => findIds(performer, messageKind, argv as string[]))
-    // Without a message there is nothing to confirm.
-    if (ids.length === 0 && (await this.performing(countFailed)) > 0)
+    if (ids.length === 0 && !(this.mayAsk && (await this.performing(hasNoFailed))))
       await this.confirm('Retry every failed message?', flags.yes)
     return this.perform(
       retryFailedMessages,
