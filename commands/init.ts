@@ -33,9 +33,11 @@ export default class Init extends BaseCommand {
   async run() {
     const { flags } = await this.parse(Init)
     const { url, origin, ttl, force } = flags
+    // Without --force an existing file stays as it is: nothing to ask about.
+    const mayWrite = force === true || (await this.load()).file === null
     const shop =
       flags.shop ??
-      (origin === undefined && this.mayAsk
+      (origin === undefined && this.mayAsk && mayWrite
         ? await this.choose('Which kind of shop is it?', ['plain', 'shopware'], false)
         : undefined)
     return this.perform(initProject, { url, origin, shop, ttl, force }, (value, output) => {

@@ -46,7 +46,10 @@ export function App() {
 
 function Shell({ session, renew, onOut }: { session: Session; renew: Renew; onOut(why: string): void }) {
   const api = useMemo(
-    () => createApi(session, renew, () => onOut('The session has ended: it has expired, or the client was revoked.')),
+    () =>
+      createApi(session, renew, () =>
+        onOut('The session has ended: it was logged out or has expired, or the client was revoked.'),
+      ),
     [session],
   )
   const { view: name } = useRoute()

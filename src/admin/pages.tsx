@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
+import { readableUrl } from '../lib/safe-text.ts'
 import { Form } from './actions.tsx'
 import type { Inspection, PageList } from './answers.ts'
 import { useChannels } from './channels.ts'
-import { toUrls, type Channel } from './urls.ts'
+import { assertNamesPage, toUrls, type Channel } from './urls.ts'
 import { formatBytes, formatCounted, formatSeconds } from './format.ts'
 import { Field, Known, Panel, Time } from './parts.tsx'
 import { useRoute } from './route.ts'
@@ -37,6 +38,7 @@ function Filter() {
   const [tag, setTag] = useState(params['tag'] ?? '')
   const [prefix, setPrefix] = useState(params['prefix'] ?? '')
   const search = async () => {
+    if (prefix.trim() !== '') assertNamesPage(prefix.trim())
     change({ tag: tag.trim(), prefix: prefix.trim(), offset: '' })
     return ''
   }
@@ -69,7 +71,7 @@ function List({ channels }: { channels: readonly Channel[] }) {
             caption="Cached pages"
             head={['URL', 'Type', 'State', 'Hits', 'Size', 'Stored', '']}
             rows={items.map((page) => [
-              <code>{page.url}</code>,
+              <code>{readableUrl(page.url)}</code>,
               page.type,
               <span class={`badge ${page.state === 'fresh' ? 'ok' : 'paused'}`}>{page.state}</span>,
               page.hits,
@@ -111,6 +113,7 @@ function Inspect({ channels }: { channels: readonly Channel[] }) {
     5000,
   )
   const inspect = async () => {
+    if (url.trim() !== '') assertNamesPage(url.trim())
     change({ inspect: url.trim() })
     return ''
   }
@@ -125,7 +128,7 @@ function Inspect({ channels }: { channels: readonly Channel[] }) {
             <>
               <p>
                 <span class={`badge ${cached ? 'completed' : 'paused'}`}>{cached ? 'cached' : 'not cached'}</span>{' '}
-                <code>{canonical}</code> {reason}
+                <code>{readableUrl(canonical)}</code> {reason}
               </p>
               <ul>
                 {explanation.map((line) => (

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
+import { readableUrl } from '../lib/safe-text.ts'
 import { Form } from './actions.tsx'
 import type { InvalidationList, Purged, PurgeItem, PurgeList } from './answers.ts'
 import { useApi } from './api-context.ts'
 import { useChannels } from './channels.ts'
-import { toUrls } from './urls.ts'
+import { assertNamesPage, toUrls } from './urls.ts'
 import { formatCount, formatCounted, formatMs } from './format.ts'
 import { Field, Known, Panel, Time } from './parts.tsx'
 import { useRoute } from './route.ts'
@@ -55,6 +56,7 @@ function PurgeForm({ onPurged }: { onPurged(): void }) {
   const purge = async () => {
     const values = value.split(/[\s,]+/).filter(Boolean)
     if (values.length === 0) throw new Error('Enter at least one tag, URL or path.')
+    if (kind === 'urls') values.forEach(assertNamesPage)
     const body = kind === 'urls' ? { urls: values.flatMap((url) => toUrls(url, channels)) } : { tags: values }
     const { pagesRemoved, softened } = await api.post<Purged>('vendor-cache/purge', body)
     onPurged()
@@ -132,6 +134,7 @@ function UrlFlow() {
     5000,
   )
   const show = async () => {
+    if (url.trim() !== '') assertNamesPage(url.trim())
     change({ url: url.trim() })
     return ''
   }
@@ -207,10 +210,11 @@ function Purges({ caption, items }: { caption: string; items: readonly PurgeItem
 function toRow(item: PurgeItem): Cell[] {
   const entity = item.entityType ? `${item.entityType} ${item.entityNumber ?? item.entityId ?? ''}` : null
   const key = item.url ?? item.tag ?? item.type ?? item.value ?? ''
+  const shown = item.url === null ? key : readableUrl(item.url)
   return [
     <Time at={item.createdAt} />,
     <span>
-      {item.kind} <code>{key}</code>
+      {item.kind} <code>{shown}</code>
       {entity ? <small>{entity}</small> : null}
     </span>,
     item.source,

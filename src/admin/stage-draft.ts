@@ -137,3 +137,34 @@ export function toContent(draft: Draft): Omit<Stage['content'], 'closeLabel'> {
     dismissLabel: orNull(draft.dismissLabel),
   }
 }
+
+/** Settings of the API and the labels of their fields, where these differ. */
+const labels: Readonly<Record<string, string>> = {
+  name: 'Name',
+  maxPerSession: 'Max views per session',
+  retentionDays: 'Retention in days',
+  pageTypes: 'Page types',
+  from: 'Show from',
+  until: 'Show until',
+  'trigger.delay': 'Open after seconds',
+  'trigger.scroll': 'Open at % scrolled',
+  'content.headline': 'Headline',
+  'content.text': 'Content as text',
+  'content.html': 'Content as HTML',
+  'content.dismissLabel': 'Dismiss label',
+  'content.callToAction.label': 'Button label',
+  'content.callToAction.url': 'URL',
+  'content.callToAction.selector': 'CSS selector',
+  'look.accent': 'Accent',
+  'look.font': 'Fonts',
+  'look.image': 'Image',
+  'look.imageAlt': 'Image description',
+}
+
+/** A message of the API with the labels of the form: it begins each fault with the name of a setting. */
+export function withLabels(message: string): string {
+  return message
+    .split('; ')
+    .map((fault) => fault.replace(/^[\w.]+(?=(?:\[\d+\])?: )/, (name) => labels[name] ?? name))
+    .join('; ')
+}

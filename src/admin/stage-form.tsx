@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { Stage } from './answers.ts'
 import { Form } from './actions.tsx'
+import { ApiError } from './api.ts'
 import { useApi } from './api-context.ts'
 import { useChannels } from './channels.ts'
 import type { Channel } from './urls.ts'
 import { ChannelField, Field, Panel } from './parts.tsx'
-import { toBody, toDraft, type Draft } from './stage-draft.ts'
+import { toBody, toDraft, withLabels, type Draft } from './stage-draft.ts'
 import { PreviewLinks, StagePreview } from './stage-preview.tsx'
 
 const frequencies = ['always', 'once_per_session', 'once'] as const
@@ -29,22 +30,31 @@ export function StageForm({
   stage,
   onSaved,
   onClosed,
+  onChanged,
 }: {
   stage: Stage | null
   onSaved(stage: Stage): void
   onClosed(): void
+  /** Called with each change that is not saved yet. */
+  onChanged(): void
 }) {
   const api = useApi()
   const [draft, setDraft] = useState(() => toDraft(stage))
   const channels = useChannels()
-  const change: Change = (fields) => setDraft({ ...draft, ...fields })
+  const change: Change = (fields) => {
+    setDraft({ ...draft, ...fields })
+    onChanged()
+  }
   const text: Text = (key) => ({ value: draft[key], set: (value) => change({ [key]: value }) })
   const save = async () => {
     const body = toBody(draft)
-    const { stage: saved } =
+    const request =
       stage === null
-        ? await api.post<{ stage: Stage }>('vendor-stage/stages', body)
-        : await api.send<{ stage: Stage }>('PATCH', `vendor-stage/stages/${stage.id}`, body)
+        ? api.post<{ stage: Stage }>('vendor-stage/stages', body)
+        : api.send<{ stage: Stage }>('PATCH', `vendor-stage/stages/${stage.id}`, body)
+    const { stage: saved } = await request.catch((error: Error) => {
+      throw error instanceof ApiError ? new ApiError(error.status, withLabels(error.message)) : error
+    })
     onSaved(saved)
     return 'Saved.'
   }

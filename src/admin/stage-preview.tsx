@@ -6,7 +6,7 @@ import type { Channel } from './urls.ts'
 import { formatTime } from './format.ts'
 import { Choices, Field } from './parts.tsx'
 import { drawPage, drawStage } from './stage-frame.ts'
-import { toContent, toLook, type Draft } from './stage-draft.ts'
+import { toContent, toLook, withLabels, type Draft } from './stage-draft.ts'
 
 /** Width and height of the windows, in CSS pixels. */
 const devices = { Desktop: [1280, 800], Phone: [390, 760] } as const
@@ -37,7 +37,7 @@ export function StagePreview({ draft, channels }: { draft: Draft; channels: read
       origins: channels.map(({ url }) => new URL(url).origin),
     }
     played.current = entrance
-    setNote(drawStage(page, scene))
+    setNote(withLabels(drawStage(page, scene)))
   }, [page, draft, dark, channels])
   const [wide, high] = devices[device]
   const scale = Math.min(1, width / wide, tallest / high)

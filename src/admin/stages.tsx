@@ -1,29 +1,44 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { placeInWindow } from '../lib/time-window.ts'
 import { Act, DangerZone } from './actions.tsx'
 import type { Stage, StageList } from './answers.ts'
 import { useApi } from './api-context.ts'
 import { formatTime } from './format.ts'
+import { useNotify } from './notices.tsx'
 import { Known, Panel } from './parts.tsx'
 import { StageForm } from './stage-form.tsx'
 import { DeleteStage, EraseCustomer, Statistics } from './stage-statistics.tsx'
-import { Table } from './table.tsx'
+import { Pager, Table } from './table.tsx'
 import { useResource } from './use-resource.ts'
+
+const portion = 50
 
 export function StagesView() {
   const api = useApi()
-  const stages = useResource<StageList>('vendor-stage/stages', { limit: 200 }, 5000)
-  const [chosen, setChosen] = useState<string | null>(null)
+  const [offset, setOffset] = useState(0)
+  const stages = useResource<StageList>('vendor-stage/stages', { limit: portion, offset }, 5000)
+  const [chosen, setChosen] = useState<Stage | null>(null)
   const [edited, setEdited] = useState<Stage | 'new' | null>(null)
+  const isChanged = useRef(false)
+  const notify = useNotify()
+  const edit = (stage: Stage | 'new' | null) => {
+    isChanged.current = false
+    setEdited(stage)
+  }
+  const editAnother = (stage: Stage | 'new') => {
+    if (isChanged.current) notify('Save the changed stage first, or close it without saving.', true)
+    else edit(stage)
+  }
   const saved = (stage: Stage) => {
-    setEdited(null)
-    setChosen(stage.id)
+    edit(null)
+    setChosen(stage)
     stages.refresh()
   }
-  const nameOf = (id: string) => stages.value?.items.find((stage) => stage.id === id)?.name ?? id
+  // It may be on another page of the list.
+  const nameOf = (stage: Stage) => stages.value?.items.find(({ id }) => id === stage.id)?.name ?? stage.name
   const duplicated = (copy: Stage) => {
     stages.refresh()
-    setEdited(copy)
+    editAnother(copy)
   }
   return (
     <>
@@ -31,15 +46,24 @@ export function StagesView() {
         title="Stages"
         aside={
           api.canWrite ? (
-            <button type="button" onClick={() => setEdited('new')}>
+            <button type="button" onClick={() => editAnother('new')}>
               New stage
             </button>
           ) : null
         }
       >
         <Known of={stages}>
-          {({ items }) => (
-            <StageTable items={items} onChosen={setChosen} onEdited={setEdited} onDuplicated={duplicated} />
+          {({ items, total }) => (
+            <>
+              <StageTable
+                items={items}
+                isWhole={items.length === total}
+                onChosen={setChosen}
+                onEdited={editAnother}
+                onDuplicated={duplicated}
+              />
+              <Pager offset={offset} portion={portion} total={total} set={setOffset} />
+            </>
           )}
         </Known>
       </Panel>
@@ -48,18 +72,19 @@ export function StagesView() {
           key={edited === 'new' ? 'new' : edited.id}
           stage={edited === 'new' ? null : edited}
           onSaved={saved}
-          onClosed={() => setEdited(null)}
+          onClosed={() => edit(null)}
+          onChanged={() => (isChanged.current = true)}
         />
       ) : null}
-      {chosen ? <Statistics id={chosen} name={nameOf(chosen)} /> : null}
+      {chosen ? <Statistics id={chosen.id} name={nameOf(chosen)} /> : null}
       <DangerZone>
         {chosen ? (
           <DeleteStage
-            id={chosen}
+            id={chosen.id}
             name={nameOf(chosen)}
             onDeleted={() => {
               setChosen(null)
-              if (edited !== 'new' && edited?.id === chosen) setEdited(null)
+              if (edited !== 'new' && edited?.id === chosen.id) edit(null)
               stages.refresh()
             }}
           />
@@ -72,12 +97,14 @@ export function StagesView() {
 
 interface StageTableProps {
   items: readonly Stage[]
-  onChosen(id: string): void
+  /** Whether `items` are all stages. */
+  isWhole: boolean
+  onChosen(stage: Stage): void
   onEdited(stage: Stage): void
   onDuplicated(copy: Stage): void
 }
 
-function StageTable({ items, onChosen, onEdited, onDuplicated }: StageTableProps) {
+function StageTable({ items, isWhole, onChosen, onEdited, onDuplicated }: StageTableProps) {
   const api = useApi()
   const duplicate = async ({ id }: Stage) => {
     onDuplicated((await api.post<{ stage: Stage }>(`vendor-stage/stages/${id}/duplicate`)).stage)
@@ -94,7 +121,7 @@ function StageTable({ items, onChosen, onEdited, onDuplicated }: StageTableProps
         describeWindow(stage),
         describeRetention(stage),
         <span class="row-actions">
-          <button type="button" onClick={() => onChosen(stage.id)} aria-label={`Statistics of ${stage.name}`}>
+          <button type="button" onClick={() => onChosen(stage)} aria-label={`Statistics of ${stage.name}`}>
             Statistics
           </button>
           {api.canWrite ? (
@@ -106,7 +133,7 @@ function StageTable({ items, onChosen, onEdited, onDuplicated }: StageTableProps
         </span>,
       ])}
       keys={items.map(({ id }) => id)}
-      sort="here"
+      sort={isWhole ? 'here' : undefined}
       empty="No stages yet."
     />
   )

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { readableUrl } from '../lib/safe-text.ts'
 import type { Traffic } from './answers.ts'
 import { useChannels } from './channels.ts'
 import type { Channel } from './urls.ts'
@@ -92,7 +93,7 @@ function Shown({ value, channels }: { value: Traffic; channels: readonly Channel
             rows={topMisses
               .slice(0, 10)
               .map(({ path, reason, requests, originTime, salesChannelId }) => [
-                { by: path, shown: <code>{path}</code> },
+                { by: path, shown: <code>{readableUrl(path)}</code> },
                 reason,
                 requests,
                 { by: originTime, shown: formatMs(originTime) },

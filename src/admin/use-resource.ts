@@ -2,6 +2,9 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { useApi } from './api-context.ts'
 import type { Api, Query } from './api.ts'
 
+/** Milliseconds after which a value without an answer counts as out of date. */
+const slowAfter = 10_000
+
 export interface Resource<T> {
   /** The latest value; null before the first. Kept while the daemon is unreachable. */
   value: T | null
@@ -42,14 +45,20 @@ function useAnswer<T>(
     if (asked === '') return
     const over = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
+    const fail = (error: Error) =>
+      setAnswer((last) => ({ of: asked, value: last.of === asked ? last.value : null, error }))
     const ask = async () => {
       if (!document.hidden) {
+        // It goes on waiting: an answer may take long.
+        const late = setTimeout(() => fail(new Error('The daemon has not answered for ten seconds.')), slowAfter)
         try {
           const value = await current.current!(api, over.signal)
           setAnswer({ of: asked, value, error: null })
         } catch (error) {
           if (over.signal.aborted) return
-          setAnswer((last) => ({ of: asked, value: last.of === asked ? last.value : null, error: error as Error }))
+          fail(error as Error)
+        } finally {
+          clearTimeout(late)
         }
       }
       if (!over.signal.aborted) timer = setTimeout(ask, every)

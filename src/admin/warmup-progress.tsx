@@ -47,8 +47,8 @@ export function Progress({
         <Figure name="Failed" value={formatCount(progress.failed_urls)} />
         <Figure
           name="URLs per second"
-          value={live ? live.rate.now.toFixed(1) : '–'}
-          note={live ? `average ${live.rate.average.toFixed(1)}, peak ${live.rate.peak.toFixed(0)}` : undefined}
+          value={live ? (isRunning ? live.rate.now : live.rate.average).toFixed(1) : '–'}
+          note={live ? describeRate(live.rate, isRunning) : undefined}
         />
         <Figure
           name="Left"
@@ -91,6 +91,12 @@ export function Progress({
 function concurrencyOf({ progress, live }: WarmupWatch): string {
   const shown = progress?.concurrency ?? live?.origins[0]?.configured
   return shown === undefined ? '–' : formatCount(shown)
+}
+
+/** A run of less than a second has no peak, which is measured by the second. */
+function describeRate({ average, peak }: NonNullable<WarmupWatch['live']>['rate'], isRunning: boolean): string {
+  const known = peak < average ? [] : [`peak ${peak.toFixed(0)}`]
+  return (isRunning ? [`average ${average.toFixed(1)}`, ...known] : ['average', ...known]).join(', ')
 }
 
 /** How fast a run is, and which origins it spares. */

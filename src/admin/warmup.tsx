@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { readableUrl } from '../lib/safe-text.ts'
 import { Form } from './actions.tsx'
 import type { Failures, WarmupList, WarmupWatch } from './answers.ts'
 import { useApi } from './api-context.ts'
@@ -8,6 +9,7 @@ import { ChannelField, Field, Known, Panel, Time } from './parts.tsx'
 import { useRoute } from './route.ts'
 import { Pager, Table } from './table.tsx'
 import { UrlActions } from './url-actions.tsx'
+import { assertNamesPage } from './urls.ts'
 import { useResource } from './use-resource.ts'
 import { Progress } from './warmup-progress.tsx'
 
@@ -93,7 +95,7 @@ function FailureList({ run }: { run: string }) {
               caption="Failed URLs"
               head={['URL', 'Error', 'Attempts', 'Time', '']}
               rows={items.map((item) => [
-                { by: item.url, shown: <code>{item.url}</code> },
+                { by: item.url, shown: <code>{readableUrl(item.url)}</code> },
                 item.error,
                 item.attempts,
                 { by: item.at, shown: <Time at={item.at} /> },
@@ -129,6 +131,7 @@ function Start({ onStarted }: { onStarted(id: string): void }) {
   const start = async () => {
     const wanted = words(urls)
     const tagged = words(tags)
+    wanted.forEach(assertNamesPage)
     const { progressId, totalUrls } = await api.post<{ progressId: string; totalUrls: number }>(
       'vendor-cache/warmup/start',
       {

@@ -74,6 +74,17 @@ describe.runIf(hasTmux)('a confirmation on a terminal', () => {
     },
   )
 
+  it('init asks nothing where the file exists, which it does not overwrite', async () => {
+    const terminal = await openTerminal(`echo > pagecache.yaml; ${program} init; echo "code $?"`, {
+      columns: 120,
+      rows: 20,
+      cwd: await tempDir(),
+    })
+    const screen = await terminal.see('code ')
+    expect(screen).toContain('pagecache.yaml')
+    expect(screen).not.toMatch(/Which kind|Wrote/)
+  })
+
   it.each([
     ['retry', 'There are no failed messages.'],
     ['remove --all', '0 messages deleted.'],

@@ -1,8 +1,19 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { json, jsonOf } from '../helpers/api-client.ts'
 import { exchange, untilHit } from '../helpers/exchange.ts'
 import { until } from '../helpers/until.ts'
-import { daemon, go, hasChromium, open, operator, origin, product, useOperatorsPage } from './operators-page.ts'
+import {
+  daemon,
+  go,
+  hasChromium,
+  open,
+  openSession,
+  operator,
+  origin,
+  product,
+  useOperatorsPage,
+} from './operators-page.ts'
 
 useOperatorsPage()
 
@@ -90,6 +101,41 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`${daemon.url}/many/50`)
   })
 
+  it('shows URLs in their own letters, and copies them as they are', async () => {
+    const path = '/%E3%82%B9%E3%83%88%E3%82%A2/%E2%80%AEx'
+    origin.on(path, { headers: { 'content-type': 'text/html', 'cache-control': 's-maxage=600' }, body: 'store' })
+    await untilHit(() => exchange(daemon.url + path))
+    const page = await open({ permissions: ['clipboard-read', 'clipboard-write'] }, operator)
+    await go(page, 'Pages')
+    await page.getByLabel('URL or path begins with').fill('/ストア')
+    await page.keyboard.press('Enter')
+    const pages = page.getByRole('region', { name: 'Cached pages' })
+    // A character that turns the direction of reading would disguise the URL.
+    await pages.getByRole('cell', { name: `${daemon.url}/ストア/%E2%80%AEx`, exact: true }).waitFor()
+    await pages.getByRole('button', { name: 'Copy' }).click()
+    await page.getByText('Copied.').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(daemon.url + path)
+  })
+
+  it('pages the list of popup stages, and keeps the name of one on another page', async () => {
+    const names = Array.from({ length: 51 }, (_, index) => `stage-${String(index).padStart(2, '0')}`)
+    const { headers } = await openSession(operator)
+    const stages = `${daemon.url}/api/_action/vendor-stage/stages`
+    for (const name of names) {
+      const body = json({ name })
+      await exchange(stages, { method: 'POST', ...body, headers: { ...headers, ...body.headers } })
+    }
+    const page = await open({}, operator)
+    await go(page, 'Popup stages')
+    await page.getByText('1 to 50 of 51').waitFor()
+    await page.getByRole('button', { name: 'Statistics of stage-00' }).click()
+    await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByRole('button', { name: 'Edit stage-50' }).waitFor()
+    await page.getByRole('heading', { name: 'Statistics of stage-00' }).waitFor()
+    const { items } = jsonOf(await exchange(`${stages}?limit=100`, { headers })) as { items: { id: string }[] }
+    for (const { id } of items) await exchange(`${stages}/${id}`, { method: 'DELETE', headers })
+  })
+
   it('purges by tag and by path with Enter, and explains the purges of a page and of a record', async () => {
     for (const path of ['/a', '/c']) await untilHit(() => exchange(daemon.url + path))
     const page = await open({}, operator)
@@ -123,6 +169,9 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await page.getByRole('textbox', { name: 'URLs or paths' }).fill(' ')
     await page.getByRole('button', { name: 'Purge', exact: true }).click()
     await page.getByText('Enter at least one').waitFor()
+    await page.getByRole('textbox', { name: 'URLs or paths' }).fill('shoes')
+    await page.getByRole('button', { name: 'Purge', exact: true }).click()
+    await page.getByText('shoes is no URL and no path: begin with http://, https:// or /.').waitFor()
   })
 
   it('shows the traffic of a range by type, with charts of it and the most frequent misses', async () => {
@@ -219,6 +268,9 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await page.getByRole('heading', { name: 'Statistics of Summer' }).waitFor()
     await page.getByRole('button', { name: 'Edit Summer' }).click()
     await page.getByLabel('Max views per session').fill('3')
+    await page.getByRole('button', { name: 'New stage' }).click()
+    await page.getByText('Save the changed stage first').waitFor()
+    expect(await page.getByLabel('Max views per session').inputValue()).toBe('3')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('always, max 3 per session').waitFor()
     await page.getByRole('button', { name: 'Edit Summer' }).click()
@@ -226,7 +278,7 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await page.getByLabel('Page types').fill('product, cms,')
     await page.getByLabel('Retention').fill('')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('retentionDays: expected a whole number').waitFor()
+    await page.getByText('Retention in days: expected a whole number').waitFor()
     await page.getByLabel('Retention').fill('1')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('a day', { exact: true }).waitFor()
@@ -248,7 +300,7 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await until(async () => expect(await preview.locator('section').innerHTML()).toBe('<p>Kept</p>'))
     await page.getByLabel('Content as HTML').fill('')
     await page.getByLabel('Accent, #rrggbb').fill('red;}')
-    await page.getByText('look.accent: expected a colour').waitFor()
+    await page.getByText('Accent: expected a colour').waitFor()
     await page.getByLabel('Accent, #rrggbb').fill('#102030')
     await until(async () => expect(await preview.locator('dialog').getAttribute('style')).toContain('#102030'))
     await page.getByLabel('Scheme').selectOption('auto')

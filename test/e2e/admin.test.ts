@@ -224,7 +224,9 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     const logins: string[] = []
     page.on('request', (request) => request.url().endsWith('/api/oauth/token') && logins.push(request.url()))
     await daemon.run('client:revoke', leaver.clientId, '--yes')
-    await page.getByText('The session has ended: it has expired, or the client was revoked.').waitFor()
+    await page
+      .getByText('The session has ended: it was logged out or has expired, or the client was revoked.')
+      .waitFor()
     await page.getByRole('button', { name: 'Log in' }).waitFor()
     expect(logins).toEqual([])
   })
@@ -243,6 +245,25 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
       await page.keyboard.press('Enter')
       await until(async () => expect(await page.evaluate('document.activeElement.textContent')).toBe(view))
     }
+  })
+
+  it('says that the daemon has not answered for ten seconds, and shows the answer when it comes', async () => {
+    const { promise: answering, resolve: answer } = Promise.withResolvers<void>()
+    const page = await open({}, operator)
+    await page.clock.install()
+    await page.route('**/messenger/stats', async (route) => {
+      await answering
+      await route.continue()
+    })
+    await go(page, 'Queue and tasks')
+    const late = page.getByText('The daemon has not answered for ten seconds.')
+    await page.clock.fastForward(9000)
+    expect(await late.count()).toBe(0)
+    await page.clock.fastForward(1000)
+    await late.waitFor()
+    answer()
+    await page.getByRole('region', { name: 'Workers' }).waitFor()
+    expect(await late.count()).toBe(0)
   })
 
   it('names its time zone, UTC, wherever the browser is', async () => {
@@ -273,7 +294,25 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
       expect(await page.evaluate(clippedButtons), view).toEqual([])
     }
     await page.getByRole('button', { name: 'New stage' }).click()
-    expect(await axeOf(page), 'form of a stage').toEqual([])
+    await page.getByLabel('Name').fill('Welcome')
+    await page.getByLabel('Call to action').selectOption('url')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Close this message' }).waitFor()
+    expect(await axeOf(page), 'form of a stage with an error').toEqual([])
+    await page.getByLabel('Call to action').selectOption('none')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'Statistics of Welcome' }).waitFor()
+    await page.getByRole('button', { name: 'Edit Welcome' }).click()
+    await page.getByRole('button', { name: 'Make preview link' }).click()
+    await page.getByRole('link', { name: 'Open in Storefront' }).waitFor()
+    await settled(page)
+    expect(await axeOf(page), 'edited stage with its statistics').toEqual([])
+    expect(await page.evaluate(clippedButtons), 'edited stage').toEqual([])
+    await page.getByRole('button', { name: 'Delete stage and events' }).click()
+    await page.getByRole('dialog').waitFor()
+    expect(await axeOf(page), 'dialog of a stage').toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete stage and events' }).click()
+    await page.getByText('No stages yet.').waitFor()
     await page.goto(`${daemon.url}/admin#pages?inspect=/a&tag=${product}`)
     await page.getByRole('region', { name: 'Stored variants' }).waitFor()
     expect(await axeOf(page), 'inspected page').toEqual([])
