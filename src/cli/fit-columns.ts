@@ -15,8 +15,8 @@ const frame = 3
 const narrowest = { url: 24, text: 12 }
 
 /**
- * Makes a table fit into `width` cells: shortens long URLs and texts, the longest first, then leaves out minor columns: empty ones, which
- * nobody misses, then those on the right. What is still too wide is left to the table.
+ * Makes a table fit into `width` cells: shortens long URLs and texts, the longest first, then leaves out minor columns: silently the empty
+ * ones, then those on the right. What is still too wide is left to the table.
  */
 export async function fitColumns(
   columns: readonly FittedColumn[],
