@@ -23,7 +23,7 @@ export class TimeLimit {
   }
 
   #exit(): never {
-    process.stderr.write(`Error: ${this.#error().message}\n`)
+    process.stderr.write(`Error: ${this.#error().message}\nSee docs/troubleshooting.md#timed_out\n`)
     process.exit(this.#error().exit)
   }
 

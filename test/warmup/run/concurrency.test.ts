@@ -4,7 +4,9 @@ import { cancelRun, changeConcurrency, pauseRun, resumeRun } from '../../../src/
 import { afterAnswer, afterChange, startPace } from '../../../src/warmup/run/pace.ts'
 import { originOf, rules, stored, urls } from '../../helpers/warmup-bench.ts'
 import { until } from '../../helpers/until.ts'
-import { bench } from './bench.ts'
+import { bench, useBench } from './bench.ts'
+
+useBench()
 
 /** A shop that answers one request at a time, when the test says so, and knows how many it has begun and has not answered. */
 function heldShop() {
