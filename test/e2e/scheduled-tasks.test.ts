@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openRecords } from '../helpers/records.ts'
-import { run } from '../helpers/cli.ts'
+import { runCommand } from '../helpers/commands.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
 const names = [
@@ -14,7 +14,7 @@ const names = [
 
 async function project() {
   const cwd = await tempDir()
-  const pagecache = (...args: string[]) => run(args, { cwd })
+  const pagecache = (...args: string[]) => runCommand(args, cwd)
   await pagecache('scheduled-task:list')
   const records = await openRecords({ directory: join(cwd, 'var/data/prod'), now: Date.now })
   onTestFinished(() => records.close())

@@ -6,7 +6,7 @@ import type { Records } from '../../src/records/open.ts'
 import { openRecords } from '../helpers/records.ts'
 import { purgedUrls } from '../../src/warmup/discover/purged-urls.ts'
 import { pruneRuns } from '../../src/warmup/run/prune-runs.ts'
-import { run } from '../helpers/cli.ts'
+import { runCommand } from '../helpers/commands.ts'
 import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -109,7 +109,7 @@ it('a warmup ends with purged pages that no sitemap lists', async () => {
       salesChannels: [{ id, name: 'Shop', url: 'http://shop.example', origin: origin.url, sitemaps: ['/sitemap.xml'] }],
     }),
   )
-  await run(['warmup:list'], { cwd })
+  await runCommand(['warmup:list'], cwd)
   const records = await openRecords({ directory: join(cwd, 'var/data/prod'), now: Date.now })
   for (const url of [
     'http://shop.example/hidden',
@@ -119,7 +119,7 @@ it('a warmup ends with purged pages that no sitemap lists', async () => {
   ])
     await purge(records, url, Date.now())
   await records.close()
-  const warmed = JSON.parse((await run(['warmup:start', '--wait', '--json'], { cwd })).stdout)
+  const warmed = JSON.parse((await runCommand(['warmup:start', '--wait', '--json'], cwd)).stdout)
   expect(warmed).toMatchObject({ totalUrls: 2, progress: { status: 'completed', processed_urls: 2 } })
   expect(origin.requests.filter(({ path }) => path === '/a' || path === '/hidden').map(({ path }) => path)).toEqual([
     '/a',
