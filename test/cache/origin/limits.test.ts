@@ -28,7 +28,12 @@ const roomy: SlotLimits = { maxConcurrent: 2, queue: 2, queueTimeout: 60_000 }
 describe('a shop with as many visitors as it may have', () => {
   it('gets the next one when another is answered, in the order in which they came', async () => {
     const { site, arrived, release, counts } = await openSlow(roomy)
-    const visits = ['/a', '/account/b', '/c', '/account/d'].map((path) => site.visit(path))
+    const visits: ReturnType<typeof site.visit>[] = []
+    for (const path of ['/a', '/account/b', '/c', '/account/d']) {
+      visits.push(site.visit(path))
+      // A page that may be stored takes longer to reach the shop than one that bypasses the cache.
+      await until(() => expect(counts().active + counts().waiting).toBe(visits.length))
+    }
     await arrived(2)
     expect(counts()).toEqual({ active: 2, waiting: 2, rejected: 0 })
     for (let count = 3; count <= 4; count++) {
