@@ -83,7 +83,8 @@ export class SharedFetches {
     const names = lookup.search === null ? [lookup.url] : [lookup.url, ...searchTags(lookup.url)]
     for (const name of names) this.#underWay.set(name, (this.#underWay.get(name) ?? 0) + 1)
     try {
-      obtained = await this.#obtain(lookup, warming)
+      if (this.#options.shared !== null && this.#mayObtain(lookup, warming))
+        obtained = await this.#obtain(lookup, this.#options.shared)
       const adopted =
         obtained?.kind === 'page'
           ? await this.#fetcher.adopt(lookup, obtained.page, fence, warming !== undefined)
@@ -120,17 +121,15 @@ export class SharedFetches {
     }
   }
 
-  /** A page of another node, or the permission to fetch it; null where nodes do not share it. */
-  async #obtain(lookup: Lookup, warming: Warming | undefined): Promise<Obtained | null> {
-    const { shared } = this.#options
-    if (shared === null || lookup.odd || warming?.force === true || !this.mayShare(lookup)) return null
-    const wanted = {
-      key: lookup.sharedKey,
-      url: lookup.url,
-      vary: (names: readonly string[]) => secondaryKey(names, lookup),
-    }
+  /** Whether the page of another node may answer. */
+  #mayObtain(lookup: Lookup, warming: Warming | undefined): boolean {
+    return !lookup.odd && warming?.force !== true && this.mayShare(lookup)
+  }
+
+  #obtain(lookup: Lookup, shared: SharedPages): Promise<Obtained> {
+    const vary = (names: readonly string[]) => secondaryKey(names, lookup)
     return shared.obtain(
-      wanted,
+      { key: lookup.sharedKey, url: lookup.url, vary },
       (page) => selects(page, lookup) && !page.states.some((state) => lookup.states.includes(state)),
     )
   }
