@@ -170,12 +170,12 @@ export class App {
     })
   }
 
-  /** The pages that all nodes share; null without `cache.shared.url` or a purge clock. */
+  /** The pages that all nodes share, which visitors get under a purge clock only; null without `cache.shared.url`. */
   async sharedPages(): Promise<SharedPages | null> {
     const { purgeClock: clock, now } = this
     const { shared, maxVariants } = this.config.cache
     const { url, maxAge } = shared
-    if (url === null || clock === null) return null
+    if (url === null) return null
     const settings = { url, maxAge, maxVariants, clock, now, onWarning: this.#onWarning, records: () => this.records() }
     const open = async () => (await import('./cluster/shared/open.ts')).openSharedPages(settings)
     return this.#parts.open('sharedPages', open)
@@ -196,7 +196,7 @@ export class App {
         confirmedFile: join(this.loaded.places.cacheDir, 'confirmed.sqlite'),
         now: this.now,
         ...cache,
-        shared: await this.sharedPages(),
+        shared: this.purgeClock && (await this.sharedPages()),
         types: cache.types as TypeRule[],
         timeouts: timeoutsOf(origin),
         limits: limitsOf(origin, at.processes),

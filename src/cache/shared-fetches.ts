@@ -13,8 +13,9 @@ import { withoutVisitor, type Lookup } from './lookup.ts'
 import { dynamicBypass, isTypicalRequest } from './may-store.ts'
 import { otherSearch, type SearchRules } from './no-vary-search.ts'
 import { hasValidator } from './validation.ts'
-import { secondaryKey, selects } from './vary.ts'
+import { selects } from './vary.ts'
 import type { HeldPage } from './view.ts'
+import { wantedBy } from './wanted.ts'
 
 /** Statuses that a stale page may replace (RFC 5861 §4). */
 export const serverErrors = new Set([500, 502, 503, 504])
@@ -127,9 +128,8 @@ export class SharedFetches {
   }
 
   #obtain(lookup: Lookup, shared: SharedPages): Promise<Obtained> {
-    const vary = (names: readonly string[]) => secondaryKey(names, lookup)
     return shared.obtain(
-      { key: lookup.sharedKey, url: lookup.url, vary },
+      wantedBy(lookup),
       (page) => selects(page, lookup) && !page.states.some((state) => lookup.states.includes(state)),
     )
   }

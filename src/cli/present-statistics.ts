@@ -32,6 +32,10 @@ export function presentRatios({ lastHour, lastDay }: Ratios, output: Output): vo
   ])
 }
 
+function sharedHits({ usable, hits }: NonNullable<Statistics['shared']>): [string, string | number] {
+  return ['shared hits', usable ? (hits ?? 0) : 'Redis is unreachable']
+}
+
 /** Prints the statistics: totals first, then each page type. */
 export async function presentStatistics(value: Statistics, output: Output): Promise<void> {
   const { aggregated } = value
@@ -43,6 +47,7 @@ export async function presentStatistics(value: Statistics, output: Output): Prom
     ['generation time', formatAverage(aggregated.avgGenerationTime)],
     ['hit time', formatAverage(aggregated.avgCacheHitTime)],
     ['compression', aggregated.compressionEnabled ? 'on' : 'off'],
+    ...(value.shared === undefined ? [] : [sharedHits(value.shared)]),
   ])
   output.line()
   // A pipe gets every type, so that a script finds the same lines each time.

@@ -41,6 +41,18 @@ export const statistics = z.object({
     listing: typeDetail,
     buybox: typeDetail,
   }),
+  shared: described(
+    z.optional(
+      z.object({
+        usable: described(z.boolean(), 'whether shared pages can be read'),
+        hits: described(
+          z.nullable(count),
+          'pages of other machines that were used instead of a fetch, on all machines',
+        ),
+      }),
+    ),
+    'with cache.shared.url',
+  ),
 })
 
 export type Statistics = z.output<typeof statistics>
@@ -136,7 +148,9 @@ export const cacheStatistics = defineOperation({
   output: statistics,
   http: { method: 'GET', path: '/stats' },
   async run({ app }) {
-    return toStatistics(await readPages(app, (pages) => pages.counters()), app.config.cache.compression)
+    const stored = toStatistics(await readPages(app, (pages) => pages.counters()), app.config.cache.compression)
+    const pages = await app.sharedPages()
+    return { ...stored, ...(pages !== null && { shared: await pages.statistics() }) }
   },
 })
 

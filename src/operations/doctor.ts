@@ -16,6 +16,7 @@ import {
 import { checkNotifications } from './doctor/notify-check.ts'
 import { checkPostgres } from './doctor/postgres-check.ts'
 import { checkQueue } from './doctor/queue-checks.ts'
+import { checkSharedPages } from './doctor/shared-pages-check.ts'
 import { checkReverseProxies } from './doctor/reverse-proxy-checks.ts'
 import { checkTasks } from './doctor/task-checks.ts'
 import { checkDirectories, checkDisk, checkPages, checkPageSpace, checkRecords } from './doctor/storage-checks.ts'
@@ -44,6 +45,7 @@ const checks: readonly Check[] = [
   checkChannelPorts,
   checkChannels,
   checkReverseProxies,
+  checkSharedPages,
 ]
 
 export const doctor = defineOperation({

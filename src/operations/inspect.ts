@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import type { App } from '../app.ts'
 import type { Inspection } from '../cache/inspect.ts'
+import type { StorefrontCache } from '../cache/storefront-cache.ts'
 import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/format.ts'
 import { maskUrls, namesSecret } from '../lib/safe-text.ts'
@@ -66,6 +67,18 @@ export const inspectPage = defineOperation({
       'the last purge that removed it or marked it as stale, or one of its fragments',
     ),
     lastEviction: described(z.nullable(lastEviction), 'when the cache itself last removed it'),
+    shared: described(
+      z.optional(
+        z.object({
+          state: described(
+            z.enum(['page', 'missing', 'expired', 'purged', 'invalid', 'unavailable']),
+            'purged: a purge since its fetch selects it; invalid: altered; unavailable: Redis fails',
+          ),
+          fetchedAt: described(z.nullable(z.iso.datetime()), 'by any machine'),
+        }),
+      ),
+      'whether the machines share the page, with cache.shared.url',
+    ),
     explanation: described(z.array(z.string()), 'sentences that explain the reason'),
   }),
   http: { method: 'GET', path: '/pages/inspect' },
@@ -75,7 +88,8 @@ export const inspectPage = defineOperation({
     const { cache } = await app.storefrontCache()
     const inspection = await readPages(app, (pages) => inspectUrl(cache, pages, url, app.now(), signal))
     const history = await readHistory(app, inspection)
-    const explanation = [...inspection.explanation, ...history.explanation]
+    const shared = await readShared(app, cache, url, signal)
+    const explanation = [...inspection.explanation, ...history.explanation, ...(shared?.explanation ?? [])]
     const { cached, reason, remedy } = inspection
     return {
       ...succeeded,
@@ -91,10 +105,38 @@ export const inspectPage = defineOperation({
       ...(withHeaders && inspection.headers !== null && { headers: toHeaders(inspection.headers) }),
       lastPurge: history.purge,
       lastEviction: history.eviction,
+      ...(shared !== null && { shared: { state: shared.state, fetchedAt: shared.fetchedAt } }),
       explanation,
     }
   },
 })
+
+const sharedStates = {
+  page: 'The shared pages have it',
+  missing: 'The shared pages do not have it.',
+  expired: 'The shared pages have it, but it has expired.',
+  purged: 'The shared pages have it, but a purge since its fetch selects it, so no machine uses it.',
+  invalid: 'The shared pages have an altered value, which no machine uses.',
+  unavailable: 'The shared pages cannot be read',
+} as const
+
+/** What the machines share of a page; null where they share nothing. */
+async function readShared(app: App, cache: StorefrontCache, url: string, signal: AbortSignal) {
+  const pages = await app.sharedPages()
+  const { toWanted } = await import('../cache/wanted.ts')
+  const wanted = toWanted(url, signal, cache.classifying)
+  if (pages === null || wanted === null) return null
+  await pages.ready()
+  const look = await pages.look(wanted, app.purgeClock !== null)
+  const fetchedAt = look.kind === 'page' ? new Date(look.page.draft.cachedAt).toISOString() : null
+  const sentence =
+    look.kind === 'page'
+      ? `${sharedStates.page}, fetched at ${fetchedAt}.`
+      : look.kind === 'unavailable'
+        ? `${sharedStates.unavailable}: ${look.why}.`
+        : sharedStates[look.kind]
+  return { state: look.kind, fetchedAt, explanation: [sentence] }
+}
 
 /** Masks the values of cookies and other secrets: answers end up in logs and tickets. */
 function toHeaders(headers: readonly HeaderPair[]) {

@@ -35,6 +35,10 @@ type Client = ReturnType<typeof dial>
 
 /** A connection to Redis or Valkey that is renewed in the background. No caller ever waits for it. */
 export class Connection {
+  /** The server, without credentials. */
+  readonly name: string
+  /** Resolves when the first attempt to connect has ended. */
+  readonly attempted: Promise<void>
   readonly #options: ConnectionOptions
   readonly #patience: Patience
   readonly #refusals: Record<Use, Refusals>
@@ -45,6 +49,7 @@ export class Connection {
   #since = 0
   #late = 0
   #inFlight = 0
+  readonly #attempt = Promise.withResolvers<void>()
   /** Why there is no connection. */
   #fault: string | null = 'not connected yet'
   #told = false
@@ -52,10 +57,15 @@ export class Connection {
   constructor(options: ConnectionOptions) {
     this.#options = options
     this.#patience = new Patience(options.limits ?? usualLimits)
-    const server = serverOf(options.url)
+    this.name = serverOf(options.url)
     const tell = (what: string) => (reason: string | null) =>
-      options.onChange(`${server} ${reason === null ? `accepts ${what} again` : `refuses ${what}: ${reason}`}`)
-    this.#refusals = { read: new Refusals(tell('reads of shared pages')), write: new Refusals(tell('shared pages')) }
+      options.onChange(`${this.name} ${reason === null ? `accepts ${what} again` : `refuses ${what}: ${reason}`}`)
+    this.#refusals = {
+      read: new Refusals(tell('reads of shared pages')),
+      write: new Refusals(tell('shared pages')),
+      info: new Refusals(() => {}),
+    }
+    this.attempted = this.#attempt.promise
     this.#dial()
   }
 
@@ -129,7 +139,8 @@ export class Connection {
   #noteFault(error: unknown): void {
     if (this.#closing.signal.aborted) return
     this.#fault = reasonOf(error)
-    if (!this.#told) this.#options.onChange(`${serverOf(this.#options.url)} is unreachable: ${this.#fault}`)
+    this.#attempt.resolve()
+    if (!this.#told) this.#options.onChange(`${this.name} is unreachable: ${this.#fault}`)
     this.#told = true
   }
 
@@ -162,7 +173,8 @@ export class Connection {
     this.#since = performance.now()
     this.#late = 0
     this.#fault = null
-    if (this.#told) this.#options.onChange(`${serverOf(this.#options.url)} is reachable again`)
+    this.#attempt.resolve()
+    if (this.#told) this.#options.onChange(`${this.name} is reachable again`)
     this.#told = false
   }
 
@@ -193,6 +205,7 @@ export class Connection {
 
   close(): void {
     this.#closing.abort()
+    this.#attempt.resolve()
     const client = this.#client
     this.#client = null
     if (client !== null) end(client)

@@ -11,16 +11,20 @@ export interface OpenSharedPages {
   maxAge: number
   /** The most variants of one URL. */
   maxVariants: number
-  clock: PurgeClock
+  /** Null: no page is shared with visitors. */
+  clock: PurgeClock | null
   now: Clock
   records(): Promise<Pick<Records, 'db'>>
   onWarning(message: string): void
 }
 
+const noClock: PurgeClock = { now: () => null, admits: () => Promise.resolve(false) }
+
 /** Opens the pages that all nodes share. Connects in the background, as often as needed. */
-export function openSharedPages({ records, onWarning, ...options }: OpenSharedPages): SharedPages {
+export function openSharedPages({ records, onWarning, clock, ...options }: OpenSharedPages): SharedPages {
   return new SharedPages({
     ...options,
+    clock: clock ?? noClock,
     secret: async () => sharedSecret((await records()).db),
     onChange: (message) => onWarning(`Shared pages: ${message}.`),
   })

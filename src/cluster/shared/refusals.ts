@@ -1,5 +1,5 @@
-/** Commands that Redis may accept and refuse independently of each other. */
-export type Use = 'read' | 'write'
+/** Commands that Redis may accept and refuse independently of each other. `info`: those of operators. */
+export type Use = 'read' | 'write' | 'info'
 
 /** Errors of Redis that say something about the server or its user, and not about one command. */
 const general =

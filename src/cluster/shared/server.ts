@@ -22,8 +22,18 @@ export class Server {
     })
   }
 
+  /** The server, without credentials. */
+  get name(): string {
+    return this.#connection.name
+  }
+
+  /** Resolves when the first attempt to connect has ended. */
+  ready(): Promise<void> {
+    return this.#connection.attempted
+  }
+
   /** Why pages are not read or written; null while they are. */
-  get faults(): Record<Use, string | null> {
+  get faults(): { read: string | null; write: string | null } {
     return { read: this.#connection.fault('read'), write: this.#connection.fault('write') }
   }
 

@@ -2,9 +2,9 @@ import { Gate } from '../../lib/gate.ts'
 import type { PageDraft } from '../../pages/page.ts'
 import type { PurgeClock } from '../clock.ts'
 import { noCounts, type SharedCounts } from './counts.ts'
+import { examine, type ServerHealth } from './health.ts'
 import { lockEnds, takeLock, waitFor, type Lock } from './locks.ts'
 import { fieldOf, nameOf } from './names.ts'
-import type { Use } from './refusals.ts'
 import { readField } from './scripts.ts'
 import { Server, type ServerOptions } from './server.ts'
 import { decode, largestValue, type SharedPage, type SharedValue } from './value.ts'
@@ -63,9 +63,24 @@ export class SharedPages {
     this.#timer.unref()
   }
 
+  /** The server, without credentials. */
+  get name(): string {
+    return this.#server.name
+  }
+
+  /** Resolves when the first attempt to connect has ended. For operators: no visitor waits for it. */
+  ready(): Promise<void> {
+    return this.#server.ready()
+  }
+
   /** Why pages are not read or written; null while they are. */
-  get faults(): Record<Use, string | null> {
+  get faults(): { read: string | null; write: string | null } {
     return this.#server.faults
+  }
+
+  /** @throws Error when the server does not answer or refuses */
+  examine(): Promise<ServerHealth> {
+    return examine(this.#server)
   }
 
   /** The value of the purge clock for a fetch that begins now; null when its page must not be shared. */
@@ -120,21 +135,22 @@ export class SharedPages {
     if (lock !== null) this.#writer.later(() => lock.release())
   }
 
-  /** Looks for a page. Never throws. */
-  async look(wanted: Wanted): Promise<Look> {
+  /** Looks for a page. Never throws. @param isOrdered false for an operator without a purge clock: purges are not considered */
+  async look(wanted: Wanted, isOrdered = true): Promise<Look> {
     try {
       const found = await this.#find(wanted)
-      return found.kind === 'page' ? await this.#judge(this.#adjust(found.page)) : found
+      return found.kind === 'page' ? await this.#judge(this.#adjust(found.page), isOrdered) : found
     } catch (error) {
       this.counts.unavailable += 1
       return { kind: 'unavailable', why: error instanceof Error ? error.message : String(error) }
     }
   }
 
-  async #judge(page: SharedPage): Promise<Look> {
+  async #judge(page: SharedPage, isOrdered: boolean): Promise<Look> {
     const { now, clock } = this.#options
     if (page.draft.noCache || page.draft.staleAt <= now()) return { kind: 'expired' }
-    return (await clock.admits(page.clock, page.draft)) ? { kind: 'page', page } : { kind: 'purged' }
+    const isCurrent = !isOrdered || (await clock.admits(page.clock, page.draft))
+    return isCurrent ? { kind: 'page', page } : { kind: 'purged' }
   }
 
   /** A page as this machine sees it, whose clock may be behind that of the node that fetched it. */
@@ -189,10 +205,15 @@ export class SharedPages {
     }
   }
 
-  /** Hits of all nodes, as far as Redis knows them. @throws Error while Redis fails */
-  async totalHits(): Promise<number> {
-    const hits = await this.#server.run('read', ['HGET', this.#server.names('read').counters, 'hits'])
-    return Number(hits ?? 0)
+  /** Whether pages can be read, and the hits of all nodes as far as Redis knows them. */
+  async statistics(): Promise<{ usable: boolean; hits: number | null }> {
+    await this.ready()
+    try {
+      const hits = await this.#server.run('read', ['HGET', this.#server.names('read').counters, 'hits'])
+      return { usable: true, hits: Number(hits ?? 0) }
+    } catch {
+      return { usable: false, hits: null }
+    }
   }
 
   async #count(): Promise<void> {

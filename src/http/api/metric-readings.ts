@@ -2,8 +2,9 @@ import { pageTypes } from '../../pages/page.ts'
 import type { PageStore } from '../../pages/page-store.ts'
 import type { UnsafeCounts } from '../../cache/unsafe.ts'
 import { results, type Result, type Traffic } from '../../traffic/traffic.ts'
-import { one, shared, type MetricsOptions, type Reading, type Sample } from './metric.ts'
+import { one, rising, shared, type MetricsOptions, type Reading, type Sample } from './metric.ts'
 import { readRecords } from './record-metrics.ts'
+import { readShared } from './shared-metrics.ts'
 
 const own = { aggregator: 'sum', type: 'counter' } as const
 
@@ -20,6 +21,7 @@ export function readings(options: MetricsOptions): Reading[] {
     ...readRejections(options),
     ...readStore(options),
     ...readWaiting(options),
+    ...readShared(options),
     ...readRecords(options),
   ]
 }
@@ -204,20 +206,4 @@ function readWaiting({ app }: MetricsOptions): Reading[] {
 /** A counter of the page stores of this process. */
 function countOf(app: MetricsOptions['app'], count: (pages: PageStore) => number): () => Promise<Sample[]> {
   return rising(() => app().pages(), count)
-}
-
-/** A counter that keeps rising when a reload replaces its source with one that starts at 0. */
-function rising<Source>(
-  current: () => Source | Promise<Source>,
-  count: (source: Source) => number,
-): () => Promise<Sample[]> {
-  let source: Source | null = null
-  let [before, last] = [0, 0]
-  return async () => {
-    const now = await current()
-    if (now !== source) before += last
-    source = now
-    last = count(now)
-    return one(before + last)
-  }
 }

@@ -39,3 +39,19 @@ export const shared = { aggregator: 'first', type: 'gauge' } as const
 
 /** The samples of a metric without labels. */
 export const one = (value: number): Sample[] => [[{}, value]]
+
+/** A counter that keeps rising when a reload replaces its source with one that starts at 0. */
+export function rising<Source>(
+  current: () => Source | Promise<Source>,
+  count: (source: Source) => number,
+): () => Promise<Sample[]> {
+  let source: Source | null = null
+  let [before, last] = [0, 0]
+  return async () => {
+    const now = await current()
+    if (now !== source) before += last
+    source = now
+    last = count(now)
+    return one(before + last)
+  }
+}
