@@ -40,7 +40,20 @@ export const mayImport: Record<string, readonly string[]> = {
   tui: ['config', 'operations'],
   admin: ['operations'],
   cli: ['app', 'config', 'operations', 'pages', 'remote', 'workers'],
-  http: ['app', 'auth', 'cache', 'cluster', 'config', 'operations', 'pages', 'purge', 'records', 'stages', 'traffic', 'warmup'],
+  http: [
+    'app',
+    'auth',
+    'cache',
+    'cluster',
+    'config',
+    'operations',
+    'pages',
+    'purge',
+    'records',
+    'stages',
+    'traffic',
+    'warmup',
+  ],
   daemon: ['app', 'auth', 'cache', 'config', 'http', 'operations', 'pages', 'purge', 'stages', 'traffic', 'workers'],
 }
 

@@ -172,13 +172,9 @@ export class App {
 
   /** The pages that all nodes share, which visitors get under a purge clock only; null without `cache.shared.url`. */
   async sharedPages(): Promise<SharedPages | null> {
-    const { purgeClock: clock, now } = this
-    const { shared, maxVariants } = this.config.cache
-    const { url, maxAge } = shared
-    if (url === null) return null
-    const settings = { url, maxAge, maxVariants, clock, now, onWarning: this.#onWarning, records: () => this.records() }
-    const open = async () => (await import('./cluster/shared/open.ts')).openSharedPages(settings)
-    return this.#parts.open('sharedPages', open)
+    if (this.config.cache.shared.url === null) return null
+    const { openSharedPages } = await import('./cluster/shared/open.ts')
+    return this.#parts.open('sharedPages', async () => openSharedPages(this, this.#onWarning))
   }
 
   /** The cache in front of the sales channels. `at`: where the daemon listens, and with how many processes (a command: 1). */

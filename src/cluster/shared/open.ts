@@ -4,28 +4,27 @@ import type { PurgeClock } from '../clock.ts'
 import { sharedSecret } from './secret.ts'
 import { SharedPages } from './shared-pages.ts'
 
-export interface OpenSharedPages {
-  /** Of Redis or Valkey. */
-  url: string
-  /** The longest that a page is shared, in milliseconds. */
-  maxAge: number
-  /** The most variants of one URL. */
-  maxVariants: number
+/** What the shared pages need of the program around them. */
+export interface SharedPagesHost {
+  config: { cache: { shared: { url: string | null; maxAge: number }; maxVariants: number } }
   /** Null: no page is shared with visitors. */
-  clock: PurgeClock | null
+  purgeClock: PurgeClock | null
   now: Clock
   records(): Promise<Pick<Records, 'db'>>
-  onWarning(message: string): void
 }
 
 const noClock: PurgeClock = { now: () => null, admits: () => Promise.resolve(false) }
 
 /** Opens the pages that all nodes share. Connects in the background, as often as needed. */
-export function openSharedPages({ records, onWarning, clock, ...options }: OpenSharedPages): SharedPages {
+export function openSharedPages(host: SharedPagesHost, onWarning: (message: string) => void): SharedPages {
+  const { shared, maxVariants } = host.config.cache
   return new SharedPages({
-    ...options,
-    clock: clock ?? noClock,
-    secret: async () => sharedSecret((await records()).db),
+    url: shared.url!,
+    maxAge: shared.maxAge,
+    maxVariants,
+    clock: host.purgeClock ?? noClock,
+    now: host.now,
+    secret: async () => sharedSecret((await host.records()).db),
     onChange: (message) => onWarning(`Shared pages: ${message}.`),
   })
 }
