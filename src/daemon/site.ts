@@ -46,6 +46,8 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const errorPage = createErrorPage(app.loaded.errorPage ?? null)
   app.useThreads(onError)
   const { cache, memory } = await app.storefrontCache({ host, port: options.port, processes: config.server.processes })
+  if (config.cache.shared.url !== null && app.purgeClock === null)
+    onError('Shared pages are not used: purges of several machines have no common order yet', null)
   const isTrusted = trustOf(app, options)
   const tracker = await app.tracker()
   const { channels: known } = cache.classifying

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from 'redis'
+import { freePort } from './daemon.ts'
 import { until } from './until.ts'
 
 /** A Redis server of the tests' own, in memory, on a port of 127.0.0.1. */
@@ -25,7 +25,7 @@ export interface Redis {
 /** Whether the server is installed. Tests that need it are skipped otherwise. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0
 
-/** @param settings more of the server's settings, such as `maxmemory`; `port: 0` with `tls-port` is not supported */
+/** @param settings more of the server's settings, such as `maxmemory` */
 export async function startRedis(settings: Record<string, string> = {}): Promise<Redis> {
   const directory = mkdtempSync(join(tmpdir(), 'pagecache-redis-'))
   const port = await freePort()
@@ -82,13 +82,4 @@ export async function startRedis(settings: Record<string, string> = {}): Promise
       rmSync(directory, { recursive: true, force: true })
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

@@ -24,11 +24,14 @@ export async function takeLock(server: Server, key: string): Promise<Lock | null
   return reply === null ? null : { release: () => server.script(releaseLock, name, token) }
 }
 
-/** Resolves when the lock of another node has ended, Redis fails, or `longest` milliseconds are over. */
+/**
+ * Resolves when the lock of another node has ended, Redis fails, or after pauses of `longest` milliseconds. The pauses are counted, and
+ * not the time: while this node is busy itself, its visitors wait anyway.
+ */
 export async function lockEnds(server: Server, key: string, longest: number): Promise<void> {
-  const until = performance.now() + longest
-  for (let wait = firstPause; performance.now() < until; wait = Math.min(longestPause, wait * 2)) {
-    await pause(Math.min(wait, Math.max(0, until - performance.now())))
+  let wait = firstPause
+  for (let waited = 0; waited < longest; waited += wait, wait = Math.min(longestPause, wait * 2)) {
+    await pause(Math.min(wait, longest - waited))
     try {
       if ((await server.run('read', ['EXISTS', server.names('read').lock(key)])) === 0) return
     } catch {

@@ -1,6 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readFile } from 'node:fs/promises'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Refusals } from '../../../src/cluster/shared/refusals.ts'
 import { hasRedis, startRedis, type Redis } from '../../helpers/redis.ts'
+import { createCertificate } from '../../helpers/certificate.ts'
+import { freePort } from '../../helpers/daemon.ts'
+import { tempDir } from '../../helpers/temp-dir.ts'
 import { until } from '../../helpers/until.ts'
 import { connected, openNode, Purges, type Node } from './nodes.ts'
 
@@ -148,6 +153,25 @@ describe.skipIf(!hasRedis)('Redis fails (skipped where redis-server is not insta
     expect(reader.told[0]).toMatch(/refuses shared pages: NOPERM/)
     expect(nobody.told[0]).toMatch(/refuses reads of shared pages: NOPERM/)
     expect(stranger.told[0]).toMatch(/is unreachable: WRONGPASS/)
+  })
+
+  it('is used over TLS, if its certificate is trusted', async () => {
+    const directory = await tempDir()
+    const { key, cert } = createCertificate(directory, 'localhost')
+    const port = await freePort()
+    const settings = { 'tls-port': String(port), 'tls-cert-file': cert, 'tls-key-file': key, 'tls-ca-cert-file': cert }
+    const secure = await startRedis({ ...settings, 'tls-auth-clients': 'no' })
+    onTestFinished(() => secure.stop())
+    const stranger = await open(`rediss://localhost:${port}`)
+    await until(() => stranger.told.length === 1)
+    expect(stranger.told[0]).toMatch(/is unreachable: self-signed certificate/)
+    expect(await visit(stranger)).toBe('the page')
+    const trusted = getCACertificates('default')
+    setDefaultCACertificates([...trusted, await readFile(cert, 'utf8')])
+    onTestFinished(() => setDefaultCACertificates(trusted))
+    const [a, b] = [await open(`rediss://localhost:${port}`), await open(`rediss://localhost:${port}`)]
+    await Promise.all([a, b].map(connected))
+    await shares(a, b)
   })
 
   it('asks the shop where the purges since are unknown', async () => {
