@@ -32,7 +32,7 @@ export class Patience {
     return Math.min(most, Math.max(least, this.#usual * slack))
   }
 
-  /** Records how long an answer took, in milliseconds, also if nobody waited for it any more. */
+  /** Records how long an answer took, in milliseconds, even if its caller has given up. */
   note(ms: number): void {
     this.#usual += (ms - this.#usual) * weight
   }

@@ -12,7 +12,7 @@ function script(use: Use, source: string): Script {
   return { use, source, sha: hash('sha1', source, 'hex') }
 }
 
-/** The value of a field, unless it is too long to be one of ours. */
+/** The value of a field, unless it is longer than any page. */
 export const readField = script(
   'read',
   `if redis.call('HSTRLEN', KEYS[1], ARGV[1]) > tonumber(ARGV[2]) then return false end

@@ -79,7 +79,7 @@ export function decode(value: Buffer, name: string, secret: Buffer): SharedValue
   return { kind: 'page', draft, body, clock: clock as number }
 }
 
-/** The seal is keyed, so whoever can write to Redis cannot make one, and includes the name, so a value cannot be moved. */
+/** The seal is keyed, so that write access to Redis is not enough to make one, and includes the name, so a value cannot be moved. */
 function sealOf(start: Buffer, name: string, head: Buffer, secret: Buffer): Buffer {
   const length = Buffer.alloc(4)
   length.writeUInt32BE(Buffer.byteLength(name))

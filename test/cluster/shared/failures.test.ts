@@ -141,17 +141,17 @@ describe.skipIf(!hasRedis)('Redis fails (skipped where redis-server is not insta
 
   it('does without it where the user has no rights', async () => {
     await redis.run('ACL', 'SETUSER', 'reader', 'on', '>password', '~*', '+@read', '+@connection', '+@scripting')
-    await redis.run('ACL', 'SETUSER', 'nobody', 'on', '>password', '~*', '+@connection')
+    await redis.run('ACL', 'SETUSER', 'idler', 'on', '>password', '~*', '+@connection')
     const at = (user: string) => redis.url.replace('//', `//${user}:password@`)
-    const [reader, nobody, stranger] = [await open(at('reader')), await open(at('nobody')), await open(at('stranger'))]
-    for (const node of [reader, nobody]) await connected(node)
-    for (const node of [reader, nobody, stranger]) {
+    const [reader, idler, stranger] = [await open(at('reader')), await open(at('idler')), await open(at('stranger'))]
+    for (const node of [reader, idler]) await connected(node)
+    for (const node of [reader, idler, stranger]) {
       expect(await visit(node)).toBe('the page')
       await until(() => node.told.length > 0)
       expect(node.told.join()).not.toContain('password@')
     }
     expect(reader.told[0]).toMatch(/refuses shared pages: NOPERM/)
-    expect(nobody.told[0]).toMatch(/refuses reads of shared pages: NOPERM/)
+    expect(idler.told[0]).toMatch(/refuses reads of shared pages: NOPERM/)
     expect(stranger.told[0]).toMatch(/is unreachable: WRONGPASS/)
   })
 

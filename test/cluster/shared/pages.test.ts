@@ -319,7 +319,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
       expect(b.shared.counts.invalid).toBe(2)
     })
 
-    it('asks the shop when the key is none of ours', async () => {
+    it('asks the shop when another program uses the key', async () => {
       const [a, b] = (await openNodes(2)) as [Node, Node]
       await a.visit('/')
       await written(a)
