@@ -80,7 +80,7 @@ export class Effects {
         const { progress } = (await source.perform('warmup.concurrency', { progressId: id, change })) as {
           progress: { concurrency: number }
         }
-        notice(`Concurrency ${progress.concurrency}: concurrent requests per origin`, 'good')
+        notice(`Concurrency ${progress.concurrency}`, 'good')
       }
     } catch (error) {
       notice(`Cannot change the concurrency: ${reason(error)}`, 'bad')

@@ -33,7 +33,7 @@ export interface Layout {
  *
  * @param wanted rows of the lines above the lists
  * @param panels number of lists
- * @param lead whether the first list takes the whole width; otherwise the last list of an odd number does
+ * @param lead whether the first list takes the whole width and more of the height; otherwise the last list of an odd number does
  */
 export function toLayout(
   columns: number,
@@ -63,18 +63,18 @@ function arrange(
   const gridRows = Math.ceil((panels + (lead ? 1 : 0)) / 2)
   if (area.width >= twoColumnsFrom && area.height >= gridRows * leastPanel)
     return { arrangement: 'grid', areas: grid(area, panels, gridRows, lead) }
-  if (area.height >= panels * goodPanel) return { arrangement: 'stacked', areas: stack(area, panels) }
+  if (area.height >= panels * goodPanel) return { arrangement: 'stacked', areas: stack(area, panels, lead) }
   return { arrangement: 'tabbed', areas: [{ ...area, panel: Math.min(focus, panels - 1) }] }
 }
 
-function stack(area: Omit<Area, 'panel'>, panels: number): Area[] {
-  const heights = split(area.height, panels)
+function stack(area: Omit<Area, 'panel'>, panels: number, lead: boolean): Area[] {
+  const heights = lead ? splitLed(area.height, panels) : split(area.height, panels)
   return heights.map((height, panel) => ({ ...area, panel, height, row: area.row + sum(heights.slice(0, panel)) }))
 }
 
 /** Places two lists in a row; a list alone in its row takes the whole width. */
 function grid(area: Omit<Area, 'panel'>, panels: number, gridRows: number, lead: boolean): Area[] {
-  const heights = split(area.height, gridRows)
+  const heights = lead ? splitLed(area.height, gridRows) : split(area.height, gridRows)
   const left = Math.ceil((area.width - 1) / 2)
   // A leading list takes two slots: its own and the one next to it.
   const place = (panel: number) => (lead && panel > 0 ? panel + 1 : panel)
@@ -92,6 +92,13 @@ function grid(area: Omit<Area, 'panel'>, panels: number, gridRows: number, lead:
 /** Divides a number into equal parts; the remainder goes to the first ones. */
 function split(whole: number, parts: number): number[] {
   return Array.from({ length: parts }, (_, part) => Math.floor(whole / parts) + (part < whole % parts ? 1 : 0))
+}
+
+/** Divides a height so that the first part gets as much as two others, as far as these keep a useful height. */
+function splitLed(whole: number, parts: number): number[] {
+  if (parts === 1) return [whole]
+  const other = Math.max(Math.min(goodPanel, Math.floor(whole / parts)), Math.floor(whole / (parts + 1)))
+  return [whole - other * (parts - 1), ...Array.from({ length: parts - 1 }, () => other)]
 }
 
 function sum(values: readonly number[]): number {

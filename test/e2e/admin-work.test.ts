@@ -250,6 +250,15 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
       await page.getByRole('status').getByText(state).waitFor()
       await until(async () => expect(await focused()).toBe(next))
     }
+    for (const [label, concurrency] of [
+      ['Faster', 5],
+      ['Slower', 4],
+    ] as const) {
+      await page.getByRole('button', { name: label, exact: true }).press('Enter')
+      await until(async () =>
+        expect((await page.textContent('dl.figures'))!).toContain(`${concurrency}set for this warmup`),
+      )
+    }
     await page.getByRole('button', { name: 'Cancel', exact: true }).press('Enter')
     await page.keyboard.press('Escape')
     await until(async () => expect(await focused()).toBe('Cancel'))

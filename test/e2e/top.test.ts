@@ -7,6 +7,7 @@ import { bearer, createClient, fetchToken, prefix, type ApiClient } from '../hel
 import { runProgram } from '../helpers/daemon.ts'
 import { environment } from '../helpers/environment.ts'
 import { openShop, page, type Shop } from '../http/api/shop.ts'
+import { hasTmux, openTerminal } from '../helpers/tmux.ts'
 import { scratch } from '../helpers/scratch.ts'
 import { until } from '../helpers/until.ts'
 
@@ -87,6 +88,28 @@ it('works with a read-only client over HTTP, with filters, across a reload, and 
   expect(await top.ended).toBe(0)
   expect(top.requests().map(({ path }) => path)).toEqual(['/checkout/one', '/checkout/two'])
 })
+
+it.skipIf(!hasTmux)(
+  'opens its view on a terminal, with a filter typed in place, and leaves a summary (needs tmux)',
+  async () => {
+    const terminal = await openTerminal(`${process.execPath} ${program} top --path /t; echo "exit $?"`, {
+      columns: 100,
+      rows: 24,
+      cwd: shop.daemon.projectDir,
+    })
+    await terminal.see('2 processes')
+    for (const path of ['/t-one', '/t-two', '/other']) shop.origin.on(path, page(path))
+    for (const path of ['/t-one', '/t-one', '/t-two', '/other']) await shop.ask(path)
+    const shown = await terminal.see(/hit +200 .*\/t-one/)
+    expect(shown).not.toContain('/other')
+    expect(await terminal.flag('alternate_on')).toBe('1')
+    await terminal.keys('/', ...'miss', 'Enter')
+    await until(async () => expect(await terminal.screen()).not.toMatch(/hit +200/))
+    expect(await terminal.see('/t-two  not cached yet')).toContain('filter: miss')
+    await terminal.keys('q')
+    expect(await terminal.see('exit 0')).toMatch(/hit ratio \S+ %, 3 requests/)
+  },
+)
 
 it('needs a token, and says why where nothing can be shown', async () => {
   expect((await shop.ask(`${prefix}/traffic/live`)).status).toBe(401)

@@ -51,6 +51,14 @@ it('the focused list is the one that is seen where there is room for one', () =>
   })
 })
 
+it('a leading list gets the room that the others do not need', () => {
+  const heights = (rows: number, panels: number, columns = 80) =>
+    toLayout(columns, rows, 4, panels, 0, true).areas.map(({ height }) => height)
+  expect(heights(24, 2)).toEqual([9, 9])
+  expect(heights(42, 2)).toEqual([24, 12])
+  expect(heights(46, 3, 200)).toEqual([27, 13, 13])
+})
+
 it('a list shows its selected row wherever that is', () => {
   for (let selected = 0; selected < 30; selected++) {
     const first = scrollTo(selected, 30, 7)

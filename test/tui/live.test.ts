@@ -5,7 +5,7 @@ import type { LiveEvent } from '../../src/operations/traffic-live.ts'
 import { Session } from '../../src/tui/session.ts'
 import { toText } from '../../src/tui/text/line.ts'
 import { withFilter } from '../../src/tui/tabs/live/live-filter.ts'
-import { addEvent, byResult, perSecond, type Tail } from '../../src/tui/tabs/live/tail.ts'
+import { addEvent, byResult, lastSeconds, type Tail } from '../../src/tui/tabs/live/tail.ts'
 import { liveTab } from '../../src/tui/tabs/live/tab.ts'
 import { FakeSource } from './fake-source.ts'
 import { liveRequests, time } from './fake-system.ts'
@@ -61,7 +61,8 @@ describe('the tail of requests', () => {
     expect(tail.total).toBe(300)
     expect(byResult(tail, time)).toMatchObject({ hit: 20, miss: 10 })
     expect(byResult(tail, time + 120_000)).toEqual({})
-    expect(perSecond(tail, time).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(250)
+    expect(lastSeconds(tail, time).reduce((sum, { requests }) => sum + requests, 0)).toBeGreaterThan(250)
+    expect(Math.max(...lastSeconds(tail, time).map(({ slowest }) => slowest))).toBe(10_002)
     expect([...tail.misses.values()]).toEqual([
       { path: '/de/wohnen', reason: 'not cached yet', requests: 10, ms: expect.closeTo(2314) as number },
     ])

@@ -97,6 +97,37 @@ describe('purges', () => {
     expect(text()).toContain('everything')
   })
 
+  it('a filter searches the whole log, and says how far it has come', async () => {
+    const recent = system()['purgeLog.recent'] as RecentPurges
+    const old = {
+      ...recent.items[0]!,
+      id: 'old',
+      kind: 'tag' as const,
+      tag: 'navigation',
+      url: null,
+      actor: 'erp-sync',
+    }
+    const found = { ...recent, total: 1, items: [old], next: 7, searchedTo: '2026-11-01T08:15:00.000Z' }
+    const searches: unknown[] = []
+    const { text, press } = start({
+      'purgeLog.recent': (input: { search?: string }) => {
+        if (input.search === undefined) return recent
+        searches.push(input)
+        return found
+      },
+    })
+    press('3')
+    await until(() => expect(text()).toContain('/min now'))
+    press('/', ...'erp-sync !soft navi*')
+    await until(() => expect(text()).toContain('1 found · back to 2026-11-01 08:15 UTC'))
+    expect(text()).toMatch(/tag +navigation .*erp-sync/)
+    expect(searches[0]).toEqual({ search: 'erp-sync', limit: 200 })
+    // The rate of what was found is not the rate of purges.
+    expect(text()).toContain('- now')
+    press('return', 'escape')
+    await until(() => expect(text()).toContain('/min now'))
+  })
+
   it('enter tells a purge with its cause and each proxy', async () => {
     const { session, text, press } = start()
     press('3')

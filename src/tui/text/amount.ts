@@ -49,6 +49,11 @@ export function share(part: number, whole: number): string {
   return `${percent > 0 && percent < 9.95 ? trimZero(percent.toFixed(1)) : Math.round(percent)} %`
 }
 
+/** A ratio as a percentage: `93.4 %`; `-` when unknown. */
+export function percent(ratio: number | null): string {
+  return ratio === null ? '-' : `${(ratio * 100).toFixed(1)} %`
+}
+
 /** The time of day in UTC, like the times of the store: `12:41:07`. */
 export function timeOfDay(at: number): string {
   return new Date(at).toISOString().slice(11, 19)

@@ -2,15 +2,16 @@ import type { liveTraffic } from '../../../operations/traffic-live.ts'
 import { visitorResults } from '../../../operations/traffic-live.ts'
 import { formatCount } from '../../../lib/format.ts'
 import { block, gap, label, labelWidth } from '../../block.ts'
+import { chartLines, chartsFrom } from '../../charts.ts'
 import { planFollow, type Feed } from '../../feed.ts'
 import type { Block } from '../../panel.ts'
 import { defineTab } from '../../tab.ts'
-import { share, shortRate } from '../../text/amount.ts'
+import { percent, share, shortMs, shortRate } from '../../text/amount.ts'
 import { sparkline } from '../../text/chart.ts'
 import { join, lineWidth, span, type Line } from '../../text/line.ts'
 import { resultTones, requestsPanel, topMissesPanel } from './lists.ts'
 import { withFilter, type LiveInput } from './live-filter.ts'
-import { addEvent, byResult, perSecond, type Tail } from './tail.ts'
+import { addEvent, byResult, hitRatio, lastSeconds, type Tail } from './tail.ts'
 
 /** Requests of visitors as they end. `base`: the filter of the command, which a typed one narrows. */
 export function liveTab(base: LiveInput = {}) {
@@ -34,7 +35,7 @@ export function liveTab(base: LiveInput = {}) {
         }
       }
       return {
-        blocks: [rateBlock(live, time), resultsBlock(live, time), gap],
+        blocks: [rateBlock(live, time), resultsBlock(live, time), chartsBlock(live, time), gap],
         panels: [requestsPanel(live), topMissesPanel(live)],
         lead: true,
         stale: stale ?? (live.processes === 0 ? 'STALE: no daemon is running' : null),
@@ -67,13 +68,37 @@ function rateBlock(tail: Tail, time: number): Block {
       ),
     ]
     const room = width - lineWidth(figures) - 3 - legend.length
-    return room < 10
-      ? [figures]
-      : [[...figures, span('   '), span(sparkline(counts, Math.min(59, room)), 'accent'), span(legend, 'dim')]]
+    if (room < 10 || width >= chartsFrom) return [figures]
+    return [[...figures, span('   '), span(sparkline(counts, Math.min(59, room)), 'accent'), span(legend, 'dim')]]
   })
 }
 
 const legend = '  1 min'
+
+/** Charts of the last minute, where there is room. */
+function chartsBlock(tail: Tail, time: number): Block {
+  return block(3, (width) => {
+    if (width < chartsFrom) return []
+    const seconds = lastSeconds(tail, time)
+    const counts = seconds.map(({ requests }) => requests)
+    const slowest = seconds.map((each) => each.slowest)
+    const [fastest, longest] = [Math.max(0, ...counts), Math.max(0, ...slowest)]
+    const ratios = seconds.map(({ shown }) => hitRatio(shown) ?? 0)
+    return chartLines(
+      '1 min',
+      [
+        { name: `requests, up to ${shortRate(fastest)}/s`, values: counts, most: fastest, tone: 'accent' },
+        { name: 'hit ratio, 0 to 100 %', values: ratios, most: 1, tone: 'good' },
+        { name: `slowest, up to ${shortMs(longest)}`, values: slowest, most: longest, tone: 'warn' },
+      ],
+      width,
+    )
+  })
+}
+
+function perSecond(tail: Tail, time: number): number[] {
+  return lastSeconds(tail, time).map(({ requests }) => requests)
+}
 
 /** Seconds over which the current rate is averaged. */
 const recentSeconds = 5
@@ -88,22 +113,17 @@ function resultsBlock(tail: Tail, time: number): Block {
     const counts = byResult(tail, time)
     const all = Object.values(counts).reduce((sum, count) => sum + count, 0)
     const parts: Line[] = [
-      [span('hit ratio ', 'dim'), span(hitRatio(counts), 'good')],
+      [span('hit ratio ', 'dim'), span(percent(hitRatio(counts)), 'good')],
       ...visitorResults.map((result): Line => [
         span(`${result} `, 'dim'),
         span(share(counts[result] ?? 0, all), (counts[result] ?? 0) === 0 ? 'dim' : resultTones[result]),
       ]),
     ]
-    return [[label('1 min'), ...join(parts, width - labelWidth)]]
+    return [[label('results'), ...join(parts, width - labelWidth)]]
   })
-}
-
-/** Share of hits among the requests that the cache was asked for. */
-function hitRatio({ hit = 0, stale = 0, miss = 0 }: Readonly<Record<string, number>>): string {
-  return hit + stale + miss === 0 ? '-' : share(hit + stale, hit + stale + miss)
 }
 
 /** `123/s, hit ratio 93 %, 1,234 requests`. */
 export function liveInShort(tail: Tail, time: number): string {
-  return `${shortRate(recent(perSecond(tail, time)))}/s, hit ratio ${hitRatio(byResult(tail, time))}, ${formatCount(tail.total)} requests`
+  return `${shortRate(recent(perSecond(tail, time)))}/s, hit ratio ${percent(hitRatio(byResult(tail, time)))}, ${formatCount(tail.total)} requests`
 }

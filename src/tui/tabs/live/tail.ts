@@ -9,6 +9,8 @@ interface Second {
   second: number
   requests: number
   shown: Readonly<Record<string, number>>
+  /** Longest duration of a request that was shown, in milliseconds. */
+  slowest: number
 }
 
 /** A path that was missed for a reason. */
@@ -59,14 +61,18 @@ function addSeconds(before: Tail['seconds'], requests: readonly LiveRequest[], n
   const last = requests.at(-1)
   if (last === undefined) return [...before]
   const seconds = new Map(before.map((each) => [each.second, each]))
-  const add = (at: string, result: string | null, count: number) => {
+  const secondOf = (at: string) => {
     const second = Math.floor(Date.parse(at) / 1000)
-    const known = seconds.get(second) ?? { second, requests: 0, shown: {} }
-    const shown = result === null ? known.shown : { ...known.shown, [result]: (known.shown[result] ?? 0) + 1 }
-    seconds.set(second, { second, requests: known.requests + count, shown })
+    return seconds.get(second) ?? { second, requests: 0, shown: {}, slowest: 0 }
   }
-  for (const { at, result } of requests) add(at, result, 1)
-  add(last.at, null, notShown)
+  for (const { at, result, ms } of requests) {
+    const before = secondOf(at)
+    const shown = { ...before.shown, [result]: (before.shown[result] ?? 0) + 1 }
+    const after = { ...before, requests: before.requests + 1, shown, slowest: Math.max(before.slowest, ms) }
+    seconds.set(after.second, after)
+  }
+  const latest = secondOf(last.at)
+  seconds.set(latest.second, { ...latest, requests: latest.requests + notShown })
   return [...seconds.values()].toSorted((one, other) => one.second - other.second).slice(-mostSeconds)
 }
 
@@ -84,11 +90,19 @@ function addMisses(before: Tail['misses'], requests: readonly LiveRequest[]): Ta
   return new Map(frequent.slice(0, mostMisses / 2))
 }
 
-/** Requests in each of the last seconds before `time` (milliseconds since the epoch), oldest first. The current second is incomplete and left out. */
-export function perSecond({ seconds }: Tail, time: number): number[] {
-  const now = Math.floor(time / 1000)
-  const counts = new Map(seconds.map(({ second, requests }) => [second, requests]))
-  return Array.from({ length: mostSeconds - 1 }, (_, index) => counts.get(now - mostSeconds + 1 + index) ?? 0)
+/** The last seconds before `time` (milliseconds since the epoch), oldest first. The current second is incomplete and left out. */
+export function lastSeconds({ seconds }: Tail, time: number): Second[] {
+  const first = Math.floor(time / 1000) - mostSeconds + 1
+  const known = new Map(seconds.map((each) => [each.second, each]))
+  return Array.from({ length: mostSeconds - 1 }, (_, index) => {
+    const second = first + index
+    return known.get(second) ?? { second, requests: 0, shown: {}, slowest: 0 }
+  })
+}
+
+/** Share of hits among the requests that the cache was asked for; null without any. */
+export function hitRatio({ hit = 0, stale = 0, miss = 0 }: Readonly<Record<string, number>>): number | null {
+  return hit + stale + miss === 0 ? null : (hit + stale) / (hit + stale + miss)
 }
 
 /** Shown requests of the last minute by result. */

@@ -2,19 +2,15 @@ import { formatCount } from '../../../lib/format.ts'
 import { readableUrl } from '../../../lib/safe-text.ts'
 import type { Traffic } from '../../../operations/traffic.ts'
 import { block, label, labelWidth } from '../../block.ts'
+import { chartLines, chartsFrom } from '../../charts.ts'
 import type { Block, Panel, Row } from '../../panel.ts'
-import { shortMs, shortRate } from '../../text/amount.ts'
-import { areaChart, sparkline } from '../../text/chart.ts'
+import { percent, shortMs, shortRate } from '../../text/amount.ts'
+import { sparkline } from '../../text/chart.ts'
 import { join, span, type Line } from '../../text/line.ts'
 import { cutUrl, padEnd, padStart } from '../../text/width.ts'
 
 /** The counts of the current minute are incomplete. */
 const finished = ({ series }: Traffic) => series.slice(0, -1)
-
-/** `93.4 %`; `-` without any request for a page. */
-function percent(ratio: number | null): string {
-  return ratio === null ? '-' : `${(ratio * 100).toFixed(1)} %`
-}
 
 /** Requests per second in the last whole minute. */
 function rate(hour: Traffic): number {
@@ -47,7 +43,7 @@ function figures(hour: Traffic, day: Traffic): Block {
 function charts(hour: Traffic): Block {
   const points = finished(hour)
   return block(3, (width) => {
-    if (width >= wide) return wideCharts(points, width)
+    if (width >= chartsFrom) return wideCharts(points, width)
     const room = Math.max(8, Math.min(60, Math.floor((width - labelWidth - namesWidth) / 2)))
     const chart = (values: readonly number[]) => sparkline(values, room)
     return [
@@ -62,14 +58,8 @@ function charts(hour: Traffic): Block {
   })
 }
 
-/** Width from which the charts have several lines. */
-const wide = 110
-/** Lines of a wide chart. */
-const chartHeight = 5
-
 /** Rate, hit ratio and latency by minute, side by side. */
 function wideCharts(points: Traffic['series'], width: number): Line[] {
-  const room = Math.floor((width - labelWidth - 6) / 3)
   const rates = points.map(({ requests }) => requests / 60)
   const latencies = points.map(({ p95 }) => p95 ?? 0)
   const [fastest, slowest] = [Math.max(0, ...rates), Math.max(0, ...latencies)]
@@ -78,15 +68,7 @@ function wideCharts(points: Traffic['series'], width: number): Line[] {
     { name: 'hit ratio, 0 to 100 %', values: points.map(({ hitRatio }) => hitRatio ?? 0), most: 1, tone: 'good' },
     { name: `p95, up to ${shortMs(slowest)}`, values: latencies, most: slowest, tone: 'warn' },
   ] as const
-  const drawn = shown.map(({ values, most }) => areaChart(values, room, chartHeight, most))
-  const apart = (index: number) => span(index === 0 ? '' : '   ')
-  return [
-    [label('1 h'), ...shown.flatMap(({ name }, index) => [apart(index), span(padEnd(name, room), 'dim')])],
-    ...Array.from({ length: chartHeight }, (_, row) => [
-      label(''),
-      ...shown.flatMap(({ tone }, index) => [apart(index), span(drawn[index]![row]!, tone)]),
-    ]),
-  ]
+  return chartLines('1 h', shown, width)
 }
 
 /** Paths that visitors miss most, and why. */

@@ -35,6 +35,7 @@ export function purgesPanel(
   invalidations: readonly Invalidation[],
   time: number,
 ): Panel {
+  const delivered = items.some(({ proxies }) => proxies.length > 0)
   const asked = new Map(invalidations.map((invalidation) => [invalidation.id, invalidation]))
   const rows = items.map((item): Row => {
     const { id, createdAt, kind, mode, pagesRemoved, proxies, invalidationId } = item
@@ -43,7 +44,7 @@ export function purgesPanel(
     const what = keyOf(item)
     const bad = kind === 'all' || proxies.some(({ status }) => status === 'failed')
     const line = (width: number): Line => {
-      const { roomy, who, pages, key } = purgeColumns(width)
+      const { roomy, who, pages, key } = purgeColumns(width, delivered)
       return [
         span(timeOfDay(Date.parse(createdAt)), 'dim'),
         span(' '),
@@ -72,17 +73,18 @@ export function purgesPanel(
     }
   })
   const head = (width: number) => {
-    const { who, pages, key } = purgeColumns(width)
+    const { who, pages, key } = purgeColumns(width, delivered)
     const names = [padEnd('time', 9), padEnd('kind', 7), padEnd('what', key), padStart('pages', pages), '  ']
-    return [span(`${names.join('')}${padEnd('cause', who)}delivery`)]
+    return [span(`${names.join('')}${padEnd('cause', who)}${delivered ? 'delivery' : ''}`)]
   }
   return { id: 'purges', title: 'Purges', total, rows, head, empty: 'Nothing was purged yet.' }
 }
 
-/** Cells of the columns of purges. */
-function purgeColumns(width: number) {
+/** Cells of the columns of purges. `delivered`: whether there are reverse proxies. */
+function purgeColumns(width: number, delivered: boolean) {
   const roomy = width >= 90
-  const [who, pages, told] = roomy ? [22, 12, 12] : [13, 6, 10]
+  const [pages, told] = [roomy ? 12 : 6, delivered ? (roomy ? 12 : 10) : 0]
+  const who = delivered ? (roomy ? 22 : 13) : roomy ? 32 : 24
   return { roomy, who, pages, key: Math.max(1, width - 8 - 1 - 7 - pages - 2 - who - told) }
 }
 

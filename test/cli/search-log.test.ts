@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest'
+import { readLog } from '../../src/cli/search-log.ts'
+import { recentPurges } from '../../src/operations/purge-log.ts'
+
+/** A log of entries that are numbered from 0, of which a request looks at four. */
+function openLog(size: number) {
+  const asked: object[] = []
+  const told: string[] = []
+  const perform = async (_: unknown, input: { search?: string; before?: number; limit: number; offset: number }) => {
+    asked.push(input)
+    const from = input.before ?? size
+    const ids = Array.from({ length: size }, (__, id) => size - 1 - id).filter((id) => id < from && id >= from - 4)
+    const items = ids.filter((id) => id % 2 === 0).slice(0, input.limit)
+    const next = from - 4 > 0 ? from - 4 : null
+    const searchedTo = next === null ? null : `time ${next}`
+    return { success: true, total: items.length, limit: input.limit, offset: input.offset, items, next, searchedTo }
+  }
+  const abort = new AbortController()
+  const session = { performer: { perform }, signal: abort.signal, tell: (message: string) => void told.push(message) }
+  const read = (search: string | undefined, limit: number, offset = 0) =>
+    readLog(session as never, recentPurges, { search, limit, offset }) as Promise<{ items: unknown; total: number }>
+  return { read, asked, told, abort }
+}
+
+it('a search goes on until it has found enough or the log ends, and says how far it is', async () => {
+  const { read, asked, told } = openLog(20)
+  expect(await read('word', 5)).toMatchObject({ items: [18, 16, 14, 12, 10], limit: 5, offset: 0 })
+  expect(asked).toEqual([
+    { search: 'word', limit: 5, offset: 0 },
+    { search: 'word', before: 16, limit: 3, offset: 0 },
+    { search: 'word', before: 12, limit: 1, offset: 0 },
+  ])
+  expect(told).toEqual(['Searched back to time 16; found 2.', 'Searched back to time 12; found 4.'])
+  expect(await read('word', 50)).toMatchObject({ total: 10, next: null })
+  expect(await read('word', 2, 3)).toMatchObject({ items: [12, 10], offset: 3 })
+})
+
+it('an interrupted search returns what it has found, and a list without a search is one request', async () => {
+  const { read, asked, abort } = openLog(20)
+  abort.abort()
+  expect(await read('word', 5)).toMatchObject({ items: [18, 16], next: 16 })
+  for (const blank of [undefined, '', '  ']) await read(blank, 5, 2)
+  expect(asked.slice(1)).toEqual([1, 2, 3].map(() => ({ limit: 5, offset: 2 })))
+})
