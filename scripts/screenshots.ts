@@ -133,8 +133,26 @@ async function shootTerminals(browser: Browser): Promise<void> {
     await command('warmup:start', '--force')
     await drawTerminals(browser, `warmup-${columns}`, columns, await captureMonitor(columns, rows, '2'))
     await drawTerminals(browser, `monitor-${columns}`, columns, await captureMonitor(columns, rows, '1'))
+    const visitors = visit()
+    await drawTerminals(browser, `live-${columns}`, columns, await captureMonitor(columns, rows, '6'))
+    visitors.abort()
     await command('warmup:cancel')
   }
+}
+
+/** Visits pages of the demo until it is aborted. */
+function visit(): AbortController {
+  const end = new AbortController()
+  void (async () => {
+    const { items } = JSON.parse(await command('cache:list', '--limit', '60', '--json')) as { items: { url: string }[] }
+    const missed = [`${demo.url}/search?q=lamp`, `${demo.url}/checkout/cart`, `${demo.url}/de/no-such-page`]
+    for (let turn = 0; !end.signal.aborted; turn += 1) {
+      const url = turn % 7 === 0 ? missed[(turn / 7) % missed.length]! : items[(turn * turn) % items.length]!.url
+      await fetch(url, { headers: { accept: 'text/html,*/*;q=0.8' } }).then((answer) => answer.arrayBuffer())
+      await pause(60)
+    }
+  })()
+  return end
 }
 
 async function drawTerminals(browser: Browser, name: string, columns: number, text: string): Promise<void> {

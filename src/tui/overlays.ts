@@ -7,7 +7,7 @@ import type { Overlay } from './view.ts'
 const keyColumn = 14
 
 /** The help: every key of the table that is available. */
-export function helpLines(width: number, rows: number, context: KeyContext): Line[] {
+export function helpLines(width: number, rows: number, context: KeyContext, scroll = 0): Line[] {
   // Lists both p and r, whatever the state of the run.
   const bindings = keyTable.filter(
     ({ when }) =>
@@ -22,7 +22,13 @@ export function helpLines(width: number, rows: number, context: KeyContext): Lin
     ])
   })
   const title: Line[] = lines.length + 2 <= rows ? [[span(' Keys', 'strong')], []] : []
-  return [...title, ...lines].slice(0, rows)
+  return scrolled([...title, ...lines], scroll, rows)
+}
+
+/** The visible part of lines that may not fit; the last one stays at the bottom. */
+function scrolled(lines: readonly Line[], scroll: number, rows: number): Line[] {
+  const first = Math.min(scroll, Math.max(0, lines.length - rows))
+  return lines.slice(first, first + rows)
 }
 
 /** The details of one row, wrapped, followed by the inspection of its URL. */
@@ -46,6 +52,5 @@ export function detailLines(
     for (const text of inspection ?? ['loading …'])
       lines.push(...wrap(text, width - 2).map((part): Line => [span(`   ${part}`)]))
   }
-  const last = Math.max(0, lines.length - rows)
-  return lines.slice(Math.min(scroll, last), Math.min(scroll, last) + rows)
+  return scrolled(lines, scroll, rows)
 }

@@ -61,7 +61,7 @@ function oneLine({ name, view, shown: { stale, short }, rows }: ScreenInput, wid
 }
 
 function overlay({ view, columns }: ScreenInput, width: number, rows: number, context: KeyContext): Line[] | null {
-  if (view.overlay.kind === 'help') return helpLines(width, rows, context)
+  if (view.overlay.kind === 'help') return helpLines(width, rows, context, view.overlay.scroll)
   if (view.overlay.kind === 'detail') return detailLines(view.overlay, Math.min(columns, 120) - 2, rows)
   return null
 }

@@ -7,7 +7,7 @@ export type RunAction = 'pause' | 'resume' | 'cancel'
 /** What covers the screen or takes the keys. */
 export type Overlay =
   | { kind: 'none' }
-  | { kind: 'help' }
+  | { kind: 'help'; scroll: number }
   | { kind: 'detail'; detail: Detail; inspection: string[] | null; scroll: number }
   | { kind: 'confirm-cancel'; id: string }
   | { kind: 'filter'; before: string }
@@ -128,7 +128,9 @@ export function act(view: View, action: Action, key: string, scene: Scene): KeyO
     case 'copy':
       return copy(view, scene)
     case 'help':
-      return { view: { ...view, overlay: view.overlay.kind === 'help' ? { kind: 'none' } : { kind: 'help' } } }
+      return {
+        view: { ...view, overlay: view.overlay.kind === 'help' ? { kind: 'none' } : { kind: 'help', scroll: 0 } },
+      }
     case 'detach':
     case 'suspend':
       return { view, effect: { kind: action } }
@@ -191,7 +193,7 @@ type ListAction = Exclude<
 
 function inList(view: View, action: ListAction, scene: Scene): KeyOutcome {
   const { overlay } = view
-  if (overlay.kind === 'detail') return { view: scrollDetail(view, overlay, action) }
+  if (overlay.kind === 'detail' || overlay.kind === 'help') return { view: scrollText(view, overlay, action) }
   const { tabId, shown, rows } = scene
   const focus = focusOf(view, tabId, shown.panels.length)
   if (action === 'next-panel' || action === 'previous-panel') {
@@ -220,7 +222,7 @@ function openDetail(view: View, { detail }: Row): KeyOutcome {
   return detail.url === null ? { view: opened } : { view: opened, effect: { kind: 'inspect', url: detail.url } }
 }
 
-function scrollDetail(view: View, overlay: Extract<Overlay, { kind: 'detail' }>, action: ListAction): View {
+function scrollText(view: View, overlay: Extract<Overlay, { scroll: number }>, action: ListAction): View {
   if (action === 'detail') return { ...view, overlay: { kind: 'none' } }
   const steps: Partial<Record<ListAction, number>> = {
     up: -1,

@@ -132,6 +132,14 @@ describe('keys', () => {
     press('?')
     for (const words of ['Pause the warmup', 'Resume the paused warmup', 'Freeze or resume', 'Save a snapshot'])
       expect(text(80, 24)).toContain(words)
+    // What does not fit can be scrolled to.
+    expect(text(80, 20)).not.toContain('Quit')
+    press(...Array.from({ length: 9 }, () => 'down'))
+    expect(text(80, 20)).toContain('Quit')
+    press('home')
+    expect(text(80, 20)).toContain('Show the keys')
+    press('?')
+    expect(text(80, 20)).toContain('RUNNING')
   })
 
   it('save writes what is known and says where', async () => {

@@ -105,7 +105,10 @@ describe('purges', () => {
       kind: 'tag' as const,
       tag: 'navigation',
       url: null,
+      source: 'api',
       actor: 'erp-sync',
+      mode: 'hard' as const,
+      invalidationId: 'old',
     }
     const found = { ...recent, total: 1, items: [old], next: 7, searchedTo: '2026-11-01T08:15:00.000Z' }
     const searches: unknown[] = []

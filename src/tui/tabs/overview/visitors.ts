@@ -73,7 +73,10 @@ function wideCharts(points: Traffic['series'], width: number): Line[] {
 
 /** Paths that visitors miss most, and why. */
 export function missesPanel({ topMisses }: Traffic): Panel {
+  const hosts = new Set(topMisses.map(({ path }) => hostOf(path)))
   const rows = topMisses.map(({ path, reason, requests, originTime }): Row => {
+    // The host says something only where there are several.
+    const shown = hosts.size > 1 ? path : path.slice(hostOf(path).length)
     const line = (width: number): Line => {
       const why = whyCells(width)
       return [
@@ -82,7 +85,7 @@ export function missesPanel({ topMisses }: Traffic): Panel {
         span('  '),
         span(padEnd(reason, why), 'dim'),
         span('  '),
-        span(cutUrl(path, Math.max(1, width - why - 20))),
+        span(cutUrl(shown, Math.max(1, width - why - 20))),
       ]
     }
     const facts = [
@@ -105,6 +108,11 @@ export function missesPanel({ topMisses }: Traffic): Panel {
     span(`${padStart('misses', 8)}${padStart('shop', 8)}  ${padEnd('reason', whyCells(width))}  path`),
   ]
   return { id: 'misses', title: 'Misses, 1 h', total: null, rows, head, empty: 'No misses in the last hour.' }
+}
+
+/** The host before the path. */
+function hostOf(path: string): string {
+  return /^[^/]*/.exec(path)![0]
 }
 
 /** Cells of the reason of a miss. */
