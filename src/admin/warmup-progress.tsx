@@ -17,17 +17,14 @@ export function Progress({
 }) {
   const api = useApi()
   // The state, which screen readers announce, has the result.
-  const move = (to: string) => async () => {
-    await api.post(`vendor-cache/warmup/${to}`, { progressId: progress.id })
-    onMoved()
-    return ''
-  }
+  const move =
+    (to: string, change = {}) =>
+    async () => {
+      await api.post(`vendor-cache/warmup/${to}`, { progressId: progress.id, ...change })
+      onMoved()
+      return ''
+    }
   const { live } = watch
-  const adjust = (change: number) => async () => {
-    await api.post('vendor-cache/warmup/concurrency', { progressId: progress.id, change })
-    onMoved()
-    return ''
-  }
   const isRunning = progress.status === 'running'
   const isOpen = isRunning || progress.status === 'paused'
   const done = progress.processed_urls + progress.failed_urls
@@ -60,19 +57,21 @@ export function Progress({
           value={formatMs(live?.latency.p50 ?? null)}
           note={live?.latency.p99 ? `99th percentile ${formatMs(live.latency.p99)}` : undefined}
         />
-        <Figure
-          name="Concurrency"
-          value={concurrencyOf(watch)}
-          note={progress.concurrency === null ? 'as configured' : 'set for this warmup'}
-        />
+        {isOpen || typeof progress.concurrency === 'number' ? (
+          <Figure
+            name="Concurrency"
+            value={concurrencyOf(watch)}
+            note={typeof progress.concurrency === 'number' ? 'set for this warmup' : 'as configured'}
+          />
+        ) : null}
       </dl>
       <div class="row">
         {/* One button, which keeps the focus when it changes. */}
         {isOpen ? (
           <Act kind="main" label={isRunning ? 'Pause' : 'Resume'} act={move(isRunning ? 'pause' : 'resume')} />
         ) : null}
-        {isOpen ? <Act label="Slower" act={adjust(-1)} /> : null}
-        {isOpen ? <Act label="Faster" act={adjust(1)} /> : null}
+        {isOpen ? <Act label="Slower" act={move('concurrency', { change: -1 })} /> : null}
+        {isOpen ? <Act label="Faster" act={move('concurrency', { change: 1 })} /> : null}
         {isOpen ? (
           <Confirm
             label="Cancel"

@@ -82,8 +82,13 @@ function headLine(line: Line, width: number): Line {
 function rowLine(row: Row, selected: boolean, width: number): Line {
   const line = fitLine(row.line(width - 3), width - 3)
   return selected
-    ? [span('› ', 'accent'), ...line.map(({ text }) => span(text, 'selected')), span(' ')]
+    ? [span('› ', 'accent'), ...line.map((each) => (isBar(each) ? each : span(each.text, 'selected'))), span(' ')]
     : [span('  '), ...line, span(' ')]
+}
+
+/** A bar that is inverted would look like its opposite. */
+function isBar({ text }: Span): boolean {
+  return /^[\u2588-\u258f]+ *$/.test(text)
 }
 
 function fill(lines: readonly Line[], height: number): Line[] {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { scrollTo, toLayout } from '../../src/tui/layout.ts'
 import { fitBlocks } from '../../src/tui/screen.ts'
+import { panelLines } from '../../src/tui/panel-lines.ts'
 import { span, toText } from '../../src/tui/text/line.ts'
 
 const sizes = [60, 79, 80, 100, 109, 110, 120, 200].flatMap((columns) =>
@@ -81,4 +82,20 @@ it('the lines that matter least are left out first', () => {
   expect(kept(5)).toEqual(['a', 'b', 'c', 'd', ''])
   expect(kept(3)).toEqual(['a', 'b', 'c'])
   expect(kept(1)).toEqual(['a'])
+})
+
+it('a selected row is inverted, except for its bar', () => {
+  const row = {
+    id: 'a',
+    line: () => [span('one'), span('██▌  ', 'accent')],
+    text: '',
+    status: null,
+    ms: null,
+    bad: false,
+  }
+  const rows = [{ ...row, detail: { title: '', url: null, facts: [] } }]
+  const panel = { id: 'p', title: 'P', total: null, rows, empty: '' }
+  const view = { filter: '', errorsOnly: false }
+  const [, line] = panelLines({ panel, rows, selected: 0, width: 20, height: 3, view, title: null })
+  expect(line!.slice(1, 3)).toEqual([span('one', 'selected'), span('██▌  ', 'accent')])
 })
