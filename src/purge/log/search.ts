@@ -71,16 +71,20 @@ export async function searchInvalidations(db: RecordsDatabase, search: Search): 
 }
 
 function wordsOf(text: string): string[] {
-  return text.split(/\s+/).filter((word) => word !== '')
+  // PostgreSQL refuses NUL and lone surrogates.
+  return text
+    .toWellFormed()
+    .split(/[\s\u0000]+/)
+    .filter((word) => word !== '')
 }
 
 /** A word as it was typed, and as URLs have it. */
 function spellingsOf(word: string): string[] {
-  return [...new Set([word, encodeURI(word.toWellFormed())])]
+  return [...new Set([word, encodeURI(word)])]
 }
 
 /** Rows of the first slice and the most of one. */
-const [firstSlice, largestSlice] = [500, 20_000]
+const [firstSlice, largestSlice] = [500, 5_000]
 /** Duration of a slice in milliseconds: visitors of the same process wait for no longer one. */
 const sliceTime = 5
 

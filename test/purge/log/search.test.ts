@@ -57,6 +57,7 @@ describe('a search', () => {
     ['cli', ['all', `${shop}/de/Damen/schuhe`]],
     ["'; drop table purges; --", []],
     ['\ud800', []],
+    ['dam\u0000 schuhe', [`${shop}/de/Damen/schuhe`]],
   ])('for %s finds purges by URL, tag, type, source and actor, newest first', async (text, found) => {
     const { purges } = await openLog()
     const { items, next, searchedTo } = await purges(text)
