@@ -99,15 +99,21 @@ it.skipIf(!hasTmux)(
     })
     await terminal.see('2 processes')
     for (const path of ['/t-one', '/t-two', '/other']) shop.origin.on(path, page(path))
-    for (const path of ['/t-one', '/t-one', '/t-two', '/other']) await shop.ask(path)
-    const shown = await terminal.see(/hit +200 .*\/t-one/)
+    for (const path of ['/t-two', '/other']) await shop.ask(path)
+    // A page is stored a moment after its answer.
+    const shown = await until(async () => {
+      await shop.ask('/t-one')
+      const screen = await terminal.screen()
+      expect(screen).toMatch(/hit +200 .*\/t-one/)
+      return screen
+    })
     expect(shown).not.toContain('/other')
     expect(await terminal.flag('alternate_on')).toBe('1')
     await terminal.keys('/', ...'miss', 'Enter')
     await until(async () => expect(await terminal.screen()).not.toMatch(/hit +200/))
     expect(await terminal.see('/t-two  not cached yet')).toContain('filter: miss')
     await terminal.keys('q')
-    expect(await terminal.see('exit 0')).toMatch(/hit ratio \S+ %, 3 requests/)
+    expect(await terminal.see('exit 0')).toMatch(/hit ratio \S+ %, \d+ requests/)
   },
 )
 
