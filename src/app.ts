@@ -7,6 +7,8 @@ import { aliasesOf } from './config/single-shop.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
 import { ownSignals } from './lib/own-signals.ts'
 import { Parts } from './lib/parts.ts'
+import { Lease } from './cluster/lease.ts'
+import { toNodeSetup } from './cluster/node-setup.ts'
 import { thisProcess } from './lib/process-identity.ts'
 import type { PagecacheError } from './errors.ts'
 import { oncePerTurn } from './lib/once-per-turn.ts'
@@ -40,6 +42,7 @@ export class App {
   readonly #abort = new AbortController()
   #onThreadError: ((message: string, error: unknown) => void) | null = null
   readonly #place: RecordsPlace
+  readonly #lease: Lease | null // Null on SQLite, with one machine.
   #openRecords: Records | null = null
   /** Orders the purges of all nodes; null for a single node. To be set first. */
   purgeClock: PurgeClock | null = null
@@ -48,6 +51,7 @@ export class App {
     this.loaded = options.loaded
     const { mayUpgrade = false } = options
     this.#place = toPlace(this.loaded.places.dataDir, { ...this.config.records, mayUpgrade })
+    this.#lease = this.#place.postgres ? new Lease() : null
     this.#onWarning = options.onWarning
   }
 
@@ -150,10 +154,12 @@ export class App {
           pages,
           recordsFault: this.#recordsFaultOfTurn,
           onError: this.#onThreadError,
+          node: this.#lease && toNodeSetup(this.#lease, this.config.cluster),
         })
       }
-      const [{ openPurging }, { clearApplicationCache }] = await Promise.all([
+      const [{ openPurging }, { openPurgeCluster }, { clearApplicationCache }] = await Promise.all([
         import('./purge/purging.ts'),
+        import('./cluster/purge-cluster.ts'),
         import('./pages/filesystem-store.ts'),
       ])
       const [records, queue] = [await this.records(), await this.queue()]
@@ -166,6 +172,7 @@ export class App {
         proxies,
         ...warming,
         clearDirectory: (trace) => clearApplicationCache(cacheDir, trace),
+        cluster: this.#lease && openPurgeCluster(records.db, cacheDir, this.config.cluster.lease),
       })
     })
   }
@@ -197,6 +204,7 @@ export class App {
         timeouts: timeoutsOf(origin),
         limits: limitsOf(origin, at.processes),
         onError: (message) => this.#onWarning(message),
+        ...(this.usesThreads && this.#lease?.reader),
       })
     })
   }

@@ -1,5 +1,6 @@
 import type { SharedPages } from '../cluster/shared/shared-pages.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Standing } from '../cluster/lease.ts'
 import { LedgerFile } from '../pages/ledger-file.ts'
 import { MemoryTier } from '../pages/memory-tier.ts'
 import type { PageStore } from '../pages/page-store.ts'
@@ -53,6 +54,8 @@ export interface CacheSettings {
   esiPaths?: readonly string[]
   /** What a successful unsafe request invalidates; default `rfc`. */
   invalidateOnUnsafe?: UnsafeMode
+  /** Whether pages may be served now; missing with one machine, where they always may. */
+  standing?: () => Standing
   timeouts: OriginTimeouts
   /** How many requests an origin gets at a time; default: any number. */
   limits?: SlotLimits

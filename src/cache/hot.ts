@@ -1,3 +1,4 @@
+import type { Standing } from '../cluster/lease.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { MemoryEntry, MemoryTier } from '../pages/memory-tier.ts'
 import type { Page } from '../pages/page.ts'
@@ -63,17 +64,19 @@ export class HotPath {
   readonly #store: PageStore
   readonly #memory: MemoryTier
   readonly #now: Clock
+  readonly #standing: (() => Standing) | undefined
   /** By scheme, host and target as they were sent; null: the hot path does not serve the URL. */
   readonly #urls = new Map<string, KeyedUrl | null>()
   readonly #views = new HotViews()
   #polled = false
   readonly #tellingCookies: readonly string[]
 
-  constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock) {
+  constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock, standing?: () => Standing) {
     this.#options = options
     this.#store = store
     this.#memory = memory
     this.#now = now
+    this.#standing = standing
     this.#tellingCookies = [
       'sw-states',
       'sw-cache-hash',
@@ -88,6 +91,7 @@ export class HotPath {
     const keyed = this.#keyedUrl(request, site)
     if (keyed === null) return null
     if (keyed.isEmpty) return this.#empty(request)
+    if (this.#standing !== undefined && this.#standing() !== 'confirmed') return null
     const selecting = this.#selecting(keyed, request)
     const key = this.#key(keyed, request, selecting)
     if (key === null) return null

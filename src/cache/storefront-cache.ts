@@ -82,7 +82,7 @@ export class StorefrontCache {
     })
     this.unsafe = unsafe.counts
     this.#passThrough = new PassThrough({ ...options, classes: this.classifying.variants.classes }, unsafe)
-    this.hot = new HotPath(this.classifying, options.store, options.memory, options.now)
+    this.hot = new HotPath(this.classifying, options.store, options.memory, options.now, options.standing)
   }
 
   /** Answers a visitor's request. Errors of the shop become a response, made by `refuse`, never an exception. */
@@ -130,6 +130,9 @@ export class StorefrontCache {
     for (let waits = 0; ; waits++) {
       if (lookup.search !== null && !this.#fetches.isCurrent(lookup))
         return this.#respond(lookup.visit, { ...this.classifying, search: null })
+      const standing = this.#options.standing?.() ?? 'confirmed'
+      if (standing === 'none') return this.#passWithoutLease(lookup)
+      const note = standing === 'unconfirmed' ? standing : undefined
       const fence = this.#options.store.fence()
       let held = lookup.mayReuse ? this.find(lookup) : null
       if (held !== null && held.page.states.some((state) => lookup.states.includes(state))) {
@@ -140,7 +143,8 @@ export class StorefrontCache {
       }
       const usable = held === null ? 'stale' : this.#fetches.usability(lookup, held.page)
       if (held !== null && usable !== 'stale') {
-        const answer = await this.#presenter.hit(lookup, held, fence, usable === 'fresh' ? undefined : usable)
+        const detail = [usable === 'fresh' ? [] : usable, note ?? []].flat().join(', ')
+        const answer = await this.#presenter.hit(lookup, held, fence, detail === '' ? undefined : detail)
         if (answer !== null && usable === 'stale-while-revalidate') this.#revalidate(lookup, held)
         if (answer !== null) return answer
         // Its body is missing or damaged: treated as a miss.
@@ -154,7 +158,7 @@ export class StorefrontCache {
       const shared = await flight.outcome
       if (shared !== null && this.#answers(shared.held.page, lookup)) {
         const why = held === null ? 'miss' : 'stale'
-        const status: CacheStatus = { kind: 'forward', why, collapsed: true }
+        const status: CacheStatus = { kind: 'forward', why, collapsed: true, ...(note && { detail: note }) }
         const answer = shared.isShared
           ? await this.#presenter.hit(lookup, shared.held, fence, fromOtherNode)
           : await this.#presenter.present(lookup, shared.held, status, { fence, shareable: true })
@@ -165,6 +169,12 @@ export class StorefrontCache {
       // A response that could not be shared: every visitor fetches at once, rather than one after another.
       waits = mostWaits
     }
+  }
+
+  /** Other nodes may have purged any page meanwhile, and a fetch that others join may have begun before. */
+  #passWithoutLease(lookup: Lookup): Promise<Answer> | Answer {
+    if (lookup.onlyIfCached) return plainAnswer(504, 'This node has no lease to serve from its cache now.')
+    return this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'no lease' })
   }
 
   /**

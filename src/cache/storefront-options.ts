@@ -1,3 +1,4 @@
+import type { Standing } from '../cluster/lease.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { PageStore } from '../pages/page-store.ts'
@@ -28,6 +29,8 @@ export interface StorefrontCacheOptions extends Omit<
   browser: BrowserCaching
   ignoreQuery: readonly string[]
   invalidateOnUnsafe: UnsafeMode
+  /** Whether pages may be served now, by the lease of this process; missing with one machine. */
+  standing?: () => Standing
   /** Path prefixes of fragments, relative to the channel's URL. */
   esiPaths: readonly string[]
   /** Reports background errors that no visitor sees. */

@@ -24,10 +24,10 @@ export interface Confirming {
 }
 
 /** The purge may have been lost with the database. */
-class DatabaseReplaced extends Error {}
+export class DatabaseReplaced extends Error {}
 
 /** A member renews its lease, but has not applied the purge in time. */
-class MemberBehind extends Error {
+export class MemberBehind extends Error {
   readonly node: string
 
   constructor(node: string) {

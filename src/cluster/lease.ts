@@ -51,6 +51,9 @@ export class Lease {
     return mono < values[aloneMono]! && wall < values[aloneWall]! ? 'unconfirmed' : 'none'
   }
 
+  /** Tells the cache whether it may serve pages now. */
+  readonly reader = { standing: (): Standing => this.standing(readClocks()) }
+
   /** The number up to which this process has applied purges. */
   get position(): number {
     return this.#values[position]!

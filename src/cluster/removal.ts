@@ -17,7 +17,7 @@ export function maySelect(removal: Removal, page: Purgeable): boolean {
   return removal.kind === 'pattern' || selects(removal, page)
 }
 
-interface RemovalStore {
+export interface RemovalStore {
   pages: Pick<PageStore, 'remove' | 'removeTogether'>
   /** Compiles a pattern to a test of URLs. */
   toMatcher(pattern: string): (url: string) => boolean

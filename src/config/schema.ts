@@ -256,6 +256,12 @@ export const configSchema = z.strictObject({
     listenUrl: withDefault(databaseUrl(), null),
     pool: withDefault(value.wholeNumber(1, 100), 10),
   }),
+  cluster: section({
+    node: withDefault(value.textOrNull('a name of letters, digits, dots, dashes', /^[\w.-]{1,64}$/), null),
+    mode: withDefault(value.oneOf(['available', 'strict']), 'available'),
+    lease: withDefault(value.duration(100), '1s'),
+    alone: withDefault(value.duration(), '60s'),
+  }),
   retention: section({
     reverseProxyLogDays: withDefault(value.wholeNumber(1, 3650), 30),
     invalidationLogDays: withDefault(value.wholeNumber(1, 3650), 30),

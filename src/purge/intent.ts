@@ -1,4 +1,5 @@
 import { PagecacheError } from '../errors.ts'
+import type { Numbered, PurgeCluster } from '../cluster/purge-cluster.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import type { ProcessIdentity } from '../lib/process-identity.ts'
 import type { NewMessage, Queue } from '../queue/queue.ts'
@@ -35,6 +36,8 @@ export interface PurgingOptions {
   budget: PurgeBudget | null
   /** Clears the application cache directory of the environment. */
   clearDirectory: ClearDirectory
+  /** The other nodes; missing on SQLite, which one machine has to itself. */
+  cluster?: PurgeCluster | null | undefined
 }
 
 /** The process or thread that carries out an intent. */
@@ -85,6 +88,8 @@ export interface Intent {
   wholeDirectory: boolean
   /** Row numbers of the purges of the first keys, which are already recorded. */
   recorded: readonly number[]
+  /** Its place in the order of all nodes; null without other nodes, and once all of them have applied it. */
+  clock: Numbered | null
   /** Whether it was started before and may already have removed pages. */
   again: boolean
 }

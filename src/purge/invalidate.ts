@@ -1,24 +1,38 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/format.ts'
+import type { Numbered } from '../cluster/purge-cluster.ts'
 import type { PageStore, SharedRemoval, SharedRemoved } from '../pages/page-store.ts'
+import type { RecordsTransaction } from '../records/schema.ts'
 import type { LocallyDone, Intent, Plan, PurgingOptions } from './intent.ts'
 import { addIntents, recordSlice, recordWhole } from './record-invalidations.ts'
-import { countRemoved, removeLocally, traceOf } from './remove-locally.ts'
+import { countRemoved, removeLocally, toRemovals, traceOf } from './remove-locally.ts'
 
 /** The result of an intent. */
 export interface CarriedOut {
   pagesRemoved: number
   /** Whether URLs of removed pages are still to be recorded. */
   tracing: boolean
+  /** Nodes that may still serve the pages without a lease. */
+  unconfirmed: readonly string[]
 }
 
 /** Records invalidations durably before any page is removed. @throws STORE_BUSY, STORE_FULL */
 export async function recordIntents(options: PurgingOptions, plans: readonly Plan[]): Promise<Intent[]> {
   const at = options.now()
-  const ids = await options.records.db
-    .transaction()
-    .execute((transaction) => addIntents(transaction, { at, owner: options.owner }, plans))
+  const { cluster = null, owner } = options
+  const add = (transaction: RecordsTransaction) => addIntents(transaction, { at, owner }, plans)
+  const transaction = options.records.db.transaction()
+  let ids: readonly number[]
+  let clocks: readonly Numbered[] | null = null
+  if (cluster === null) ids = await transaction.execute(add)
+  else
+    // It reads nothing that it writes, and would otherwise be repeated because of other nodes' purges.
+    [ids, clocks] = await transaction.setIsolationLevel('read committed').execute(async (open) => {
+      const added = await add(open)
+      const purges = plans.map((plan, index) => ({ invalidation: added[index]!, removals: toRemovals(plan) }))
+      return [added, await cluster.append(open, at, purges)] as const
+    })
   return plans.map(({ invalidation, keys, groups }, index) => ({
     id: ids[index]!,
     at,
@@ -28,8 +42,21 @@ export async function recordIntents(options: PurgingOptions, plans: readonly Pla
     groups,
     wholeDirectory: invalidation.wholeDirectory === true,
     recorded: [],
+    clock: clocks?.[index] ?? null,
     again: false,
   }))
+}
+
+/**
+ * Waits until no other node serves pages from before these intents. To be awaited before they are delivered: a reverse proxy must not
+ * fetch an old page from a node. Resolves to the nodes that may serve some without a lease.
+ */
+export async function confirmAll(
+  { cluster = null }: Pick<PurgingOptions, 'cluster'>,
+  intents: readonly Intent[],
+): Promise<readonly string[]> {
+  const last = intents.flatMap(({ clock }) => clock ?? []).at(-1)
+  return cluster === null || last === undefined ? [] : cluster.confirm(last)
 }
 
 /**
@@ -74,6 +101,7 @@ export async function carryOut(options: PurgingOptions, intent: Intent): Promise
     ? await countRemoved(pages, groups, { count: keys.length, invalidation: intent.id })
     : removed
   const done = { intent, counts, localTime: performance.now() - started }
+  const unconfirmed = await confirmAll(options, [intent])
   let ids = intent.recorded
   let tracing = false
   while (ids.length < keys.length) {
@@ -83,7 +111,7 @@ export async function carryOut(options: PurgingOptions, intent: Intent): Promise
     if (ids.length < keys.length) await yieldToOthers()
   }
   if (!tracing) await releaseAll(pages, [intent])
-  return { pagesRemoved: sum(counts), tracing }
+  return { pagesRemoved: sum(counts), tracing, unconfirmed }
 }
 
 /**
@@ -120,10 +148,14 @@ export async function removeTogether(
 
 /** Records, in one transaction, small invalidations whose pages are removed. */
 export async function recordTogether(options: PurgingOptions, done: readonly LocallyDone[]): Promise<CarriedOut[]> {
+  const unconfirmed = await confirmAll(
+    options,
+    done.map(({ intent }) => intent),
+  )
   const traces = await options.records.db
     .transaction()
     .execute((transaction) => recordWhole(transaction, options, done))
-  return done.map(({ counts }, index) => ({ pagesRemoved: sum(counts), tracing: traces[index] !== null }))
+  return done.map(({ counts }, index) => ({ pagesRemoved: sum(counts), tracing: traces[index] !== null, unconfirmed }))
 }
 
 /** Lets the page store delete the traces of intents whose URLs are all recorded. If that fails, the nightly sweep deletes them. */

@@ -43,4 +43,6 @@ export interface Invalidated {
   pagesRemoved: number
   /** Tags that the purge budget purged softly. */
   softened: Softened[]
+  /** Nodes that had no lease and may still serve pages from before, for `cluster.alone` at most; missing for none. */
+  unconfirmed?: readonly string[]
 }

@@ -3,17 +3,22 @@
  * for the disk or for another process's lock. To the page store it is just another process.
  */
 import { parentPort, threadId, workerData } from 'node:worker_threads'
+import { openPurgeCluster, type PurgeCluster } from '../cluster/purge-cluster.ts'
+import { runNode } from '../cluster/run-node.ts'
 import { toMessage } from '../errors.ts'
 import { steadyClock } from '../lib/clock.ts'
 import { clearApplicationCache, openFilesystemStore } from '../pages/filesystem-store.ts'
+import type { PageStore } from '../pages/page-store.ts'
 import { thisProcess } from '../lib/process-identity.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
 import { openQueue } from '../queue/records-queue.ts'
-import { openRecords } from '../records/open.ts'
+import { openRecords, type Records } from '../records/open.ts'
 import { forThread } from '../records/records.ts'
 import { ThreadDeliveries } from './deliver/thread-deliveries.ts'
 import type { Invalidated } from './invalidation.ts'
 import type { FromThread, PurgerData, PurgerTask, ToThread } from './purger-messages.ts'
+import { oldestUnfinished } from './oldest-unfinished.ts'
+import { toMatcher } from './pattern.ts'
 import { openPurging } from './purging.ts'
 import { RemovalGroups } from './removal-groups.ts'
 
@@ -26,6 +31,7 @@ const {
   followUp,
   budget,
   endedThreads,
+  node = null,
 } = workerData as PurgerData
 const port = parentPort!
 /** Milliseconds that SQLite blocks for a lock. The thread has nothing else to do, and so gets the lock as soon as it is free. */
@@ -46,6 +52,7 @@ async function main(): Promise<void> {
     const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
     const owner = { ...thisProcess(), thread: threadId }
     const removals = new RemovalGroups(pages)
+    const cluster = node && openPurgeCluster(records.db, cacheDir, node.lease)
     const purging = await openPurging({
       records,
       pages,
@@ -57,7 +64,9 @@ async function main(): Promise<void> {
       followUp,
       budget,
       clearDirectory,
+      cluster,
     })
+    const member = cluster && (await openMember(records, pages, cluster))
     const deliveries = new ThreadDeliveries({ db: records.db, pages, queue, onEvent: report })
     const perform = async (id: number, task: PurgerTask): Promise<Invalidated | number> => {
       if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
@@ -68,20 +77,30 @@ async function main(): Promise<void> {
       else pages.cleanUp()
       return 0
     }
+    const close = async () => {
+      await member?.stop()
+      for (const part of [purging, pages, records]) await part.close()
+      port.close()
+    }
     port.on('message', (messages: ToThread) => {
       if (messages !== null) for (const { id, task } of messages) void answer(id, () => perform(id, task))
-      else
-        void purging
-          .close()
-          .then(() => pages.close())
-          .then(() => records.close())
-          .then(() => port.close())
+      else void close()
     })
     port.postMessage({ opened: true, answers: [] } satisfies FromThread)
   } catch (error) {
     port.postMessage({ opened: toMessage(error), answers: [] } satisfies FromThread)
     port.close()
   }
+}
+
+/** Keeps this process in step with the other nodes. */
+function openMember(records: Records, pages: PageStore, cluster: PurgeCluster) {
+  return runNode(records, node!, {
+    pages,
+    directory: cacheDir,
+    toMatcher,
+    oldestUnfinished: () => oldestUnfinished(records.db, cluster),
+  })
 }
 
 async function answer(id: number, perform: () => Promise<Invalidated | number>): Promise<void> {

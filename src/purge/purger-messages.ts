@@ -1,3 +1,4 @@
+import type { NodeSetup } from '../cluster/run-node.ts'
 import type { ErrorMessage } from '../errors.ts'
 import type { SharedRemoval } from '../pages/page-store.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
@@ -20,6 +21,8 @@ export interface PurgerData {
   budget: PurgeBudget | null
   /** Threads of this process that ended with unfinished intents. */
   endedThreads: readonly number[]
+  /** This process as one of several; null on SQLite. */
+  node?: NodeSetup | null
 }
 
 /**

@@ -102,9 +102,10 @@ class RecordedPurging {
     const { budget, pages } = this.#options
     const asked = toPlan(invalidation)
     const { plan, softened } = budget === null ? { plan: asked, softened: [] } : await applyBudget(pages, budget, asked)
-    const { intent, pagesRemoved, tracing } = await this.#lanes.add(plan)
+    const { intent, pagesRemoved, tracing, unconfirmed } = await this.#lanes.add(plan)
     if (tracing) void this.#track(this.#untilNextCheck(() => this.#traceUrls(intent.id)))
-    return { invalidationId: invalidationIdOf({ created_at: intent.at, id: intent.id }), pagesRemoved, softened }
+    const invalidationId = invalidationIdOf({ created_at: intent.at, id: intent.id })
+    return { invalidationId, pagesRemoved, softened, ...(unconfirmed.length > 0 && { unconfirmed }) }
   }
 
   async catchUp(): Promise<number> {
@@ -149,6 +150,7 @@ class RecordedPurging {
         groups: toGroups(keys),
         wholeDirectory: false,
         recorded: JSON.parse(recorded ?? '[]') as number[],
+        clock: (await this.#options.cluster?.numberOf(id)) ?? null,
         again: true,
       })
       this.#failed.delete(id)

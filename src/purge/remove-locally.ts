@@ -1,4 +1,5 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import type { Removal } from '../cluster/removal.ts'
 import type { PageStore, RemoveOptions, Selection } from '../pages/page-store.ts'
 import { toMatcher } from './pattern.ts'
 import { isSoftened, type PurgeKey } from './purge-key.ts'
@@ -47,6 +48,26 @@ export function toGroups(keys: readonly PurgeKey[]): Group[] {
 
 function tagGroup(soft: boolean): Group & { selection: { kind: 'tags'; tags: string[] } } {
   return { selection: { kind: 'tags', tags: [] }, soft, keys: [] }
+}
+
+/** What an invalidation removes, for the other nodes. */
+export function toRemovals({
+  invalidation,
+  keys,
+  groups,
+}: {
+  invalidation: { soft: boolean }
+  keys: readonly PurgeKey[]
+  groups: readonly Group[]
+}): Removal[] {
+  return groups.map(({ selection, soft, keys: [first] }): Removal => {
+    const softly = soft || invalidation.soft ? ({ soft: true } as const) : {}
+    if (selection.kind === 'tags') return { kind: 'tags', tags: selection.tags, ...softly }
+    if (selection.kind === 'urls') return { kind: 'urls', urls: selection.urls, ...softly }
+    if (selection.kind !== 'matching') return selection
+    const key = keys[first!]!
+    return key.kind === 'pattern' ? { kind: 'pattern', pattern: key.pattern } : { kind: 'all' }
+  })
 }
 
 /** Most removals of one invalidation: each type and each pattern is one. */

@@ -1,5 +1,9 @@
-/** The tables of a cluster of nodes. */
+/** The tables of several machines. Times are milliseconds since the epoch, by the clock of the database. */
 export interface ClusterTables {
+  cluster_clock: ClusterClockRow
+  cluster_purges: ClusterPurgeRow
+  cluster_members: ClusterMemberRow
+  cluster_server: ClusterServerRow
   cluster_secrets: ClusterSecretRow
 }
 
@@ -8,4 +12,52 @@ interface ClusterSecretRow {
   name: string
   /** In base64url. */
   value: string
+}
+
+/** The only row of the purge clock, which the first purge or node makes. */
+interface ClusterClockRow {
+  /** Always 1. */
+  id: number
+  /** Number of the last purge. */
+  number: number
+  /** Purges up to this number may have been deleted. */
+  floor: number
+  /** The server whose nodes were admitted with all pages removed. */
+  history: string
+  /** The server of which no earlier lease is left. */
+  settled: string
+}
+
+/** A purge in the order of all nodes. */
+interface ClusterPurgeRow {
+  number: number
+  at: number
+  /** The page store from which its own process removes the pages. */
+  store: string
+  invalidation_id: number | null
+  /** JSON list of removals (src/cluster/removal.ts). */
+  removals: string
+}
+
+/** A serving process. */
+interface ClusterMemberRow {
+  id: string
+  node: string
+  store: string
+  version: string
+  state: 'joining' | 'live' | 'suspect' | 'gone'
+  position: number
+  renewal: number
+  /** Durations in milliseconds. */
+  lease: number
+  alone: number
+  since: number
+  seen_at: number
+  marked_at: number
+}
+
+/** A view of one row: which server and which of its histories this is, and its clock. */
+interface ClusterServerRow {
+  identity: string
+  now: number
 }

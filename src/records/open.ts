@@ -77,6 +77,7 @@ async function openFile(options: Omit<OpenOptions, 'postgres'>): Promise<Records
     check,
     version,
     hint: version,
+    onPurge: () => {},
     truncateLog: () => truncateLog(database, file),
     fault: () => presence.fault(),
     countUsers: async () => holdersOf(file).filter((pid) => pid !== process.pid).length,

@@ -18,6 +18,8 @@ export interface Records {
   version(): string
   /** A value that changes soon after the queue has changed. A change may be missed: workers poll too. */
   hint(): string
+  /** Calls the listener soon after another process may have added a purge to the order of purges. Calls may be missing. Never with SQLite. */
+  onPurge(listener: () => void): void
   /**
    * Moves the write-ahead log into the file and truncates it, so that neither contains deleted rows. False if readers on other
    * connections kept the log in use for five seconds. In PostgreSQL it vacuums the events.

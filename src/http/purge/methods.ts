@@ -22,7 +22,7 @@ export interface PurgeMethodsOptions extends PurgeSite {
   onError(message: string, error: unknown): void
 }
 
-type PurgeResult = Pick<Invalidated, 'pagesRemoved' | 'softened'>
+type PurgeResult = Pick<Invalidated, 'pagesRemoved' | 'softened' | 'unconfirmed'>
 
 const nothing: PurgeResult = { pagesRemoved: 0, softened: [] }
 
@@ -89,8 +89,11 @@ export class PurgeMethods {
       const order = toPurgeOrder({ method, target, host, headers }, this.#options, this.#options.softPurge)
       // Varnish answers an empty list of tags like this, and there is nothing to record.
       const isEmpty = order.kind === 'tags' && order.tags.length === 0
-      const { pagesRemoved, softened } = isEmpty ? nothing : await this.#options.purge(order, address ?? null)
-      return withSoftened(purgeAnswer(200, describe(order, pagesRemoved)), softened)
+      const purged = isEmpty ? nothing : await this.#options.purge(order, address ?? null)
+      return withUnconfirmed(
+        withSoftened(purgeAnswer(200, describe(order, purged.pagesRemoved)), purged.softened),
+        purged,
+      )
     } catch (error) {
       if (error instanceof PagecacheError && error.status < 500) return purgeAnswer(error.status, error.message)
       this.#options.onError('A purge failed', error)
@@ -109,6 +112,12 @@ function withSoftened(answer: WholeAnswer, softened: PurgeResult['softened']): W
   if (softened.length === 0) return answer
   const tags = softened.slice(0, maxNamed).map(({ tag }) => encodeURI(tag.toWellFormed()))
   return { ...answer, headers: [...answer.headers, ['X-Purge-Softened', tags.join(' ')]] }
+}
+
+/** Names the nodes that may still serve the pages for a while. */
+function withUnconfirmed(answer: WholeAnswer, { unconfirmed = [] }: PurgeResult): WholeAnswer {
+  if (unconfirmed.length === 0) return answer
+  return { ...answer, headers: [...answer.headers, ['X-Purge-Unconfirmed', unconfirmed.join(', ')]] }
 }
 
 /** An element of X-Forwarded-For as an address. */

@@ -18,6 +18,7 @@ import { stageLooks } from './0016-stage-looks.ts'
 import { signingKeys } from './0017-signing-keys.ts'
 import { warmupConcurrency } from './0018-warmup-concurrency.ts'
 import { clusterSecrets } from './0019-cluster-secrets.ts'
+import { purgeClock } from './0020-purge-clock.ts'
 
 /** Append-only. A database's version is the number of steps that were run on it. */
 export const migrations: readonly Migration[] = [
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   signingKeys,
   warmupConcurrency,
   clusterSecrets,
+  purgeClock,
 ]

@@ -2,7 +2,10 @@ import type { Client, Pool } from 'pg'
 
 /** Signals that the queue has changed. PostgreSQL separates the channels of different databases. */
 const channel = 'pagecache_queue'
+/** Signals that there may be new purges. */
+const purgeChannel = 'pagecache_purges'
 const changesQueue = /^(?:insert into|update|delete from) "queue_messages"/
+const addsPurges = /^insert into "cluster_purges"/
 /** Pause between the first change and its signal, which then stands for all changes in it (milliseconds). */
 const delay = 5
 /** Pause before the listener connects again (milliseconds). Meanwhile workers poll. */
@@ -21,6 +24,8 @@ export interface HintOptions {
 export class Hints {
   readonly #options: HintOptions
   #count = 0
+  #isPurgeDue = false
+  #onPurge: (() => void) | null = null
   #listener: Client | null = null
   #listening = false
   #timer: NodeJS.Timeout | null = null
@@ -36,11 +41,29 @@ export class Hints {
     return String(this.#count)
   }
 
+  /** Calls the listener when there may be new purges. */
+  watchPurges(listener: () => void): void {
+    this.#onPurge = listener
+    this.read()
+  }
+
   /** Sends a hint if one of the committed statements has changed the queue. */
   announce(statements: readonly string[]): void {
-    if (this.#closed || !statements.some((statement) => changesQueue.test(statement))) return
+    if (this.#closed) return
+    if (statements.some((statement) => addsPurges.test(statement))) this.#announcePurges()
+    if (!statements.some((statement) => changesQueue.test(statement))) return
     this.#count += 1
     this.#timer ??= setTimeout(() => void this.#send(), delay)
+  }
+
+  /** Purges wait for the nodes: those that are committed during one signal share the next. */
+  #announcePurges(): void {
+    if (this.#isPurgeDue) return
+    this.#isPurgeDue = true
+    setImmediate(() => {
+      this.#isPurgeDue = false
+      if (!this.#closed) void this.#options.pool.query(`notify ${purgeChannel}`).catch(() => {})
+    })
   }
 
   async #send(): Promise<void> {
@@ -59,10 +82,13 @@ export class Hints {
     }
     client.on('error', again)
     client.on('end', again)
-    client.on('notification', () => (this.#count += 1))
+    client.on('notification', (message) => {
+      if (message.channel === purgeChannel) this.#onPurge?.()
+      else this.#count += 1
+    })
     client
       .connect()
-      .then(() => client.query(`listen ${channel}`))
+      .then(() => client.query(`listen ${channel}; listen ${purgeChannel}`))
       // What was sent before is not received.
       .then(() => (this.#count += 1), again)
   }

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { thisProcess } from '../lib/process-identity.ts'
+import type { PageStore } from '../pages/page-store.ts'
+import { fileMode, placesIn } from '../pages/places.ts'
+import type { NodeStore, Position } from './applier.ts'
+import type { Purge } from './ledger.ts'
+import { applyRemovals, type RemovalStore } from './removal.ts'
+
+/** How often the position is written, in milliseconds. */
+const saveInterval = 1000
+
+export interface NodeStoreOptions extends RemovalStore {
+  pages: Pick<PageStore, 'remove' | 'removeTogether' | 'fence'>
+  /** The application cache directory. */
+  directory: string
+  /** The number of the oldest purge whose process has not yet removed its pages from this store; null for none. */
+  oldestUnfinished(): Promise<number | null>
+}
+
+const { bootId, host } = thisProcess()
+
+/** The position as it is kept beside the pages: it counts only for the index that it was written for. */
+interface Kept extends Position {
+  generation: string
+}
+
+export function nodeStore({ pages, directory, toMatcher, oldestUnfinished }: NodeStoreOptions): NodeStore {
+  const file = join(placesIn(directory).pages, 'position')
+  let savedAt = -Infinity
+  return {
+    load() {
+      try {
+        const { generation, identity, number } = JSON.parse(readFileSync(file, 'utf8')) as Kept
+        return generation === pages.fence().generation ? { identity, number } : null
+      } catch {
+        return null
+      }
+    },
+    async save({ identity, number }) {
+      if (performance.now() - savedAt < saveInterval) return
+      savedAt = performance.now()
+      // Read before, so that the index of a later one does not get a position of this one.
+      const { generation } = pages.fence()
+      const unfinished = await oldestUnfinished()
+      const kept: Kept = {
+        generation,
+        identity,
+        number: Math.min(number, unfinished === null ? number : unfinished - 1),
+      }
+      try {
+        writeFileSync(`${file}.new`, JSON.stringify(kept), { mode: fileMode })
+        renameSync(`${file}.new`, file)
+      } catch {
+        // Without it the next start begins with an empty store.
+      }
+    },
+    apply: (purges: readonly Purge[]) =>
+      applyRemovals(
+        { pages, toMatcher },
+        purges.flatMap(({ removals }) => removals),
+      ),
+    async clear() {
+      savedAt = -Infinity
+      await pages.remove({ kind: 'all' })
+    },
+  }
+}
+
+/**
+ * Identifies the page store in a directory: equal only for processes that share it on one machine. A copy on another machine, or a new
+ * directory, is another store.
+ */
+export function storeId(directory: string): string {
+  try {
+    const { dev, ino } = statSync(directory)
+    return createHash('sha256')
+      .update(`${bootId ?? host} ${directory} ${dev} ${ino}`)
+      .digest('hex')
+      .slice(0, 32)
+  } catch {
+    return `none-${process.pid}-${performance.timeOrigin}`
+  }
+}

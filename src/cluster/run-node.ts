@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PagecacheError } from '../errors.ts'
+import type { Records } from '../records/records.ts'
+import { Applier } from './applier.ts'
+import { Lease, readClocks } from './lease.ts'
+import { nodeStore, storeId, type NodeStoreOptions } from './node-store.ts'
+import { RecordsLedger } from './records-ledger.ts'
+
+/** A serving process as a member of the cluster. Its threads share the memory of the lease. */
+export interface NodeSetup {
+  memory: SharedArrayBuffer
+  /** Unique to the process. */
+  member: string
+  /** Name of the machine. */
+  node: string
+  /** Durations in milliseconds. */
+  lease: number
+  alone: number
+  /** Version of this program. */
+  version: string
+}
+
+/** How long a start waits for the first lease, in milliseconds. Without it the shop is asked for every page. */
+const startPatience = 3000
+
+/** Applies the purges of other nodes and keeps the lease of this process. Resolves once it has its first lease, or after a while. */
+export async function runNode(
+  records: Pick<Records, 'db' | 'onPurge'>,
+  { memory, member: id, node, lease: duration, alone, version }: NodeSetup,
+  store: NodeStoreOptions,
+): Promise<{ stop(): Promise<void> }> {
+  const lease = new Lease(memory)
+  let wake = () => {}
+  records.onPurge(() => wake())
+  const applier = new Applier({
+    ledger: new RecordsLedger(records.db, version),
+    self: () => ({ id, node, store: storeId(store.directory), lease: duration, alone }),
+    lease,
+    store: nodeStore(store),
+    clocks: readClocks,
+    wait: (ms) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, ms)
+        wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      }),
+    sleep: (ms) => sleep(ms),
+    onError(error) {
+      // An unreachable database or a full disk: the lease ends, and the next step tries again.
+      if (!(error instanceof PagecacheError)) setImmediate(() => throwIt(error))
+    },
+  })
+  const running = applier.run()
+  const until = performance.now() + startPatience
+  while (lease.standing(readClocks()) !== 'confirmed' && performance.now() < until) await sleep(5)
+  return {
+    async stop() {
+      applier.stop()
+      wake()
+      await running
+    },
+  }
+}
+
+/** Ends the thread with an error that nothing expects. Its process reports it and starts another one. */
+function throwIt(error: unknown): never {
+  throw error
+}
