@@ -7,14 +7,12 @@ import { aliasesOf } from './config/single-shop.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
 import { ownSignals } from './lib/own-signals.ts'
 import { Parts } from './lib/parts.ts'
-import { Lease } from './cluster/lease.ts'
-import { toNodeSetup } from './cluster/node-setup.ts'
+import { ThisNode } from './cluster/this-node.ts'
 import { thisProcess } from './lib/process-identity.ts'
 import type { PagecacheError } from './errors.ts'
 import { oncePerTurn } from './lib/once-per-turn.ts'
 import type { TypeRule } from './pages/type.ts'
 import type { Channels } from './cache/channels.ts'
-import type { PurgeClock } from './cluster/clock.ts'
 import type { SharedPages } from './cluster/shared/shared-pages.ts'
 import type { PageStore } from './pages/page-store.ts'
 import { toPlace, type Records, type RecordsPlace } from './records/records.ts'
@@ -42,16 +40,14 @@ export class App {
   readonly #abort = new AbortController()
   #onThreadError: ((message: string, error: unknown) => void) | null = null
   readonly #place: RecordsPlace
-  readonly #lease: Lease | null // Null on SQLite, with one machine.
+  readonly #node: ThisNode | null // Null on SQLite, with one machine.
   #openRecords: Records | null = null
-  /** Orders the purges of all nodes; null for a single node. To be set first. */
-  purgeClock: PurgeClock | null = null
 
   constructor(options: AppOptions) {
     this.loaded = options.loaded
     const { mayUpgrade = false } = options
     this.#place = toPlace(this.loaded.places.dataDir, { ...this.config.records, mayUpgrade })
-    this.#lease = this.#place.postgres ? new Lease() : null
+    this.#node = this.#place.postgres ? new ThisNode(this.config.cluster) : null
     this.#onWarning = options.onWarning
   }
 
@@ -154,12 +150,11 @@ export class App {
           pages,
           recordsFault: this.#recordsFaultOfTurn,
           onError: this.#onThreadError,
-          node: this.#lease && toNodeSetup(this.#lease, this.config.cluster),
+          node: this.#node?.setup ?? null,
         })
       }
-      const [{ openPurging }, { openPurgeCluster }, { clearApplicationCache }] = await Promise.all([
+      const [{ openPurging }, { clearApplicationCache }] = await Promise.all([
         import('./purge/purging.ts'),
-        import('./cluster/purge-cluster.ts'),
         import('./pages/filesystem-store.ts'),
       ])
       const [records, queue] = [await this.records(), await this.queue()]
@@ -172,16 +167,17 @@ export class App {
         proxies,
         ...warming,
         clearDirectory: (trace) => clearApplicationCache(cacheDir, trace),
-        cluster: this.#lease && openPurgeCluster(records.db, cacheDir, this.config.cluster.lease),
+        cluster: await this.#node?.purges(records.db, cacheDir),
       })
     })
   }
 
-  /** The pages that all nodes share, which visitors get under a purge clock only; null without `cache.shared.url`. */
+  /** The pages that all nodes share; null without `cache.shared.url`. */
   async sharedPages(): Promise<SharedPages | null> {
-    if (this.config.cache.shared.url === null) return null
+    const clock = this.#node?.clock(() => this.records()) ?? null
+    if (this.config.cache.shared.url === null || clock === null) return null
     const { openSharedPages } = await import('./cluster/shared/open.ts')
-    return this.#parts.open('sharedPages', async () => openSharedPages(this, this.#onWarning))
+    return this.#parts.open('sharedPages', async () => openSharedPages(this, clock, this.#onWarning))
   }
 
   /** The cache in front of the sales channels. `at`: where the daemon listens, and with how many processes (a command: 1). */
@@ -199,12 +195,12 @@ export class App {
         confirmedFile: join(this.loaded.places.cacheDir, 'confirmed.sqlite'),
         now: this.now,
         ...cache,
-        shared: this.purgeClock && (await this.sharedPages()),
+        shared: await this.sharedPages(),
         types: cache.types as TypeRule[],
         timeouts: timeoutsOf(origin),
         limits: limitsOf(origin, at.processes),
         onError: (message) => this.#onWarning(message),
-        ...(this.usesThreads && this.#lease?.reader),
+        ...(this.usesThreads && this.#node?.lease.reader),
       })
     })
   }

@@ -25,4 +25,8 @@ export const slowOnBothDatabases: string[] = [
 ]
 
 /** Test files about PostgreSQL alone. */
-export const onlyPostgres: string[] = ['test/records/postgres/*.test.ts', 'test/e2e/postgres*.test.ts']
+export const onlyPostgres: string[] = [
+  'test/records/postgres/*.test.ts',
+  'test/cluster/ledger.test.ts',
+  'test/e2e/postgres*.test.ts',
+]

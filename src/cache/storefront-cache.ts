@@ -37,6 +37,7 @@ const mostWaits = 2
 
 /** Reasons in `Cache-Status`. */
 const fromOtherNode = 'fetched by another node'
+const otherState = 'the page must not be served in this client state'
 const invalidated = 'invalidated while it was fetched'
 
 /** Answers visitors' requests: from the cache where allowed, else from the shop. */
@@ -131,16 +132,14 @@ export class StorefrontCache {
       if (lookup.search !== null && !this.#fetches.isCurrent(lookup))
         return this.#respond(lookup.visit, { ...this.classifying, search: null })
       const standing = this.#options.standing?.() ?? 'confirmed'
-      if (standing === 'none') return this.#passWithoutLease(lookup)
+      // Other nodes may have purged any page, and a fetch in progress may have begun before.
+      if (standing === 'none' && !lookup.onlyIfCached)
+        return this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'no lease' })
       const note = standing === 'unconfirmed' ? standing : undefined
       const fence = this.#options.store.fence()
-      let held = lookup.mayReuse ? this.find(lookup) : null
-      if (held !== null && held.page.states.some((state) => lookup.states.includes(state))) {
-        return this.#passThrough.pass(lookup.visit, {
-          ...lookup,
-          reason: 'the page must not be served in this client state',
-        })
-      }
+      let held = lookup.mayReuse && standing !== 'none' ? this.find(lookup) : null
+      if (held !== null && held.page.states.some((state) => lookup.states.includes(state)))
+        return this.#passThrough.pass(lookup.visit, { ...lookup, reason: otherState })
       const usable = held === null ? 'stale' : this.#fetches.usability(lookup, held.page)
       if (held !== null && usable !== 'stale') {
         const detail = [usable === 'fresh' ? [] : usable, note ?? []].flat().join(', ')
@@ -169,12 +168,6 @@ export class StorefrontCache {
       // A response that could not be shared: every visitor fetches at once, rather than one after another.
       waits = mostWaits
     }
-  }
-
-  /** Other nodes may have purged any page meanwhile, and a fetch that others join may have begun before. */
-  #passWithoutLease(lookup: Lookup): Promise<Answer> | Answer {
-    if (lookup.onlyIfCached) return plainAnswer(504, 'This node has no lease to serve from its cache now.')
-    return this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'no lease' })
   }
 
   /**

@@ -188,6 +188,39 @@ export class RecordsLedger implements Ledger {
     )
   }
 
+  /** Gives up members that were silent for long, and deletes purges that all others have applied. */
+  async prune({ goneAfter, keepFor }: { goneAfter: number; keepFor: number }): Promise<void> {
+    await this.#transaction(async (transaction) => {
+      const now = await nowOf(transaction)
+      await transaction
+        .updateTable('cluster_members')
+        .set({ state: 'gone' })
+        .where('state', 'in', ['suspect', 'joining'])
+        .where('seen_at', '<', now - goneAfter)
+        .execute()
+      await transaction
+        .deleteFrom('cluster_members')
+        .where('state', '=', 'gone')
+        .where('seen_at', '<', now - keepFor)
+        .execute()
+      const { slowest } = await transaction
+        .selectFrom('cluster_members')
+        .select((eb) => eb.fn.min('position').as('slowest'))
+        .where('state', '!=', 'gone')
+        .executeTakeFirstOrThrow()
+      const { floor } = await transaction
+        .selectFrom('cluster_purges')
+        .select((eb) => eb.fn.max('number').as('floor'))
+        .where('at', '<', now - keepFor)
+        .where('number', '<=', slowest ?? Number.MAX_SAFE_INTEGER)
+        .executeTakeFirstOrThrow()
+      if (floor === null) return
+      // Locks the clock: no node is admitted that still needs them.
+      await transaction.updateTable('cluster_clock').set({ floor }).where('floor', '<', floor).execute()
+      await transaction.deleteFrom('cluster_purges').where('number', '<=', floor).execute()
+    })
+  }
+
   /** Number of a recorded purge; null where it was deleted because all nodes have applied it. */
   async numberOf(invalidation: number): Promise<{ number: number; identity: string } | null> {
     const found = await this.#db

@@ -20,6 +20,13 @@ export interface NodeSetup {
   version: string
 }
 
+/** How often old purges are deleted, in milliseconds. */
+const pruneInterval = 60_000
+/** A node that was suspect for this long may miss purges, and starts without pages (milliseconds). */
+const goneAfter = 10 * 60_000
+/** How long purges are kept after all nodes have applied them, in milliseconds: a daemon that was stopped goes on with its pages. */
+const keepFor = 24 * 3_600_000
+
 /** How long a start waits for the first lease, in milliseconds. Without it the shop is asked for every page. */
 const startPatience = 3000
 
@@ -32,8 +39,9 @@ export async function runNode(
   const lease = new Lease(memory)
   let wake = () => {}
   records.onPurge(() => wake())
+  const ledger = new RecordsLedger(records.db, version)
   const applier = new Applier({
-    ledger: new RecordsLedger(records.db, version),
+    ledger,
     self: () => ({ id, node, store: storeId(store.directory), lease: duration, alone }),
     lease,
     store: nodeStore(store),
@@ -53,10 +61,14 @@ export async function runNode(
     },
   })
   const running = applier.run()
+  // Whatever fails now is done by the next round.
+  const pruning = setInterval(() => void ledger.prune({ goneAfter, keepFor }).catch(() => {}), pruneInterval)
+  pruning.unref()
   const until = performance.now() + startPatience
   while (lease.standing(readClocks()) !== 'confirmed' && performance.now() < until) await sleep(5)
   return {
     async stop() {
+      clearInterval(pruning)
       applier.stop()
       wake()
       await running

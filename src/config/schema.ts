@@ -260,7 +260,7 @@ export const configSchema = z.strictObject({
     node: withDefault(value.textOrNull('a name of letters, digits, dots, dashes', /^[\w.-]{1,64}$/), null),
     mode: withDefault(value.oneOf(['available', 'strict']), 'available'),
     lease: withDefault(value.duration(100), '1s'),
-    alone: withDefault(value.duration(), '60s'),
+    alone: withDefault(value.duration(), '1m'),
   }),
   retention: section({
     reverseProxyLogDays: withDefault(value.wholeNumber(1, 3650), 30),

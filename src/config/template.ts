@@ -159,6 +159,16 @@ records:
   # Most connections of a process; its threads have 5 more.
   # pool: 10
 
+cluster:
+  # Name of this machine among several that share records.url. null: its host name.
+  # node: null
+  # Without contact to PostgreSQL: available serves on for a while, strict asks the shop for every page.
+  # mode: available
+  # How long a node serves without renewed contact. The same on all nodes.
+  # lease: 1s
+  # How long a node serves in the mode "available" after that.
+  # alone: 1m
+
 retention:
   # reverseProxyLogDays: 30
   # invalidationLogDays: 30

@@ -46,8 +46,6 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const errorPage = createErrorPage(app.loaded.errorPage ?? null)
   app.useThreads(onError)
   const { cache, memory } = await app.storefrontCache({ host, port: options.port, processes: config.server.processes })
-  if (config.cache.shared.url !== null && app.purgeClock === null)
-    onError('Shared pages are not used: purges of several machines have no common order yet', null)
   const isTrusted = trustOf(app, options)
   const tracker = await app.tracker()
   const { channels: known } = cache.classifying
@@ -108,10 +106,30 @@ async function openRecords(
   // Creates the signing key if there is none yet.
   if (auth.mode === 'builtin') await authority().catch(report('Could not open the API clients, so none can log in'))
   // Completes the purges that a killed process had begun, before the first visitor arrives.
-  await app.purges().catch(report('Could not open the purge log, so purges are refused'))
+  await app.purges().catch((error: unknown) => {
+    report('Could not open the purge log, so purges are refused')(error)
+    if (records.url !== null) reopenPurges(app)
+  })
 }
 
 const refusals: readonly ErrorCode[] = ['STORE_OLDER', 'STORE_NEWER', 'STORE_FOREIGN']
+
+/** How often the purges are opened again, in milliseconds. */
+const reopenInterval = 1000
+
+/** With several machines a process serves no pages before it knows the purges of the others. */
+function reopenPurges(app: App): void {
+  const timer = setInterval(
+    () =>
+      void app.purges().then(
+        () => clearInterval(timer),
+        () => {},
+      ),
+    reopenInterval,
+  )
+  timer.unref()
+  app.onClose(() => clearInterval(timer))
+}
 
 function trustOf({ config }: App, { trustsNameless }: SiteOptions): FrontOptions['isTrusted'] {
   const trusted = networks(config.trustedProxies)

@@ -127,7 +127,8 @@ async function readShared(app: App, cache: StorefrontCache, url: string, signal:
   const wanted = toWanted(url, signal, cache.classifying)
   if (pages === null || wanted === null) return null
   await pages.ready()
-  const look = await pages.look(wanted, app.purgeClock !== null)
+  // A command has no lease.
+  const look = await pages.look(wanted, app.usesThreads)
   const fetchedAt = look.kind === 'page' ? new Date(look.page.draft.cachedAt).toISOString() : null
   const sentence =
     look.kind === 'page'

@@ -51,7 +51,7 @@ export async function recordIntents(options: PurgingOptions, plans: readonly Pla
  * Waits until no other node serves pages from before these intents. To be awaited before they are delivered: a reverse proxy must not
  * fetch an old page from a node. Resolves to the nodes that may serve some without a lease.
  */
-export async function confirmAll(
+async function confirmAll(
   { cluster = null }: Pick<PurgingOptions, 'cluster'>,
   intents: readonly Intent[],
 ): Promise<readonly string[]> {

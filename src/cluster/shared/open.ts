@@ -7,22 +7,22 @@ import { SharedPages } from './shared-pages.ts'
 /** What the shared pages need of the program around them. */
 export interface SharedPagesHost {
   config: { cache: { shared: { url: string | null; maxAge: number }; maxVariants: number } }
-  /** Null: no page is shared with visitors. */
-  purgeClock: PurgeClock | null
   now: Clock
   records(): Promise<Pick<Records, 'db'>>
 }
 
-const noClock: PurgeClock = { now: () => null, admits: () => Promise.resolve(false) }
-
 /** Opens the pages that all nodes share. Connects in the background, as often as needed. */
-export function openSharedPages(host: SharedPagesHost, onWarning: (message: string) => void): SharedPages {
+export function openSharedPages(
+  host: SharedPagesHost,
+  clock: PurgeClock,
+  onWarning: (message: string) => void,
+): SharedPages {
   const { shared, maxVariants } = host.config.cache
   return new SharedPages({
     url: shared.url!,
     maxAge: shared.maxAge,
     maxVariants,
-    clock: host.purgeClock ?? noClock,
+    clock,
     now: host.now,
     secret: async () => sharedSecret((await host.records()).db),
     onChange: (message) => onWarning(`Shared pages: ${message}.`),

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { RecordsDatabase } from '../records/schema.ts'
+import type { PurgeClock } from './clock.ts'
+import { Lease } from './lease.ts'
+import type { PurgeCluster } from './purge-cluster.ts'
+import { RecentPurges } from './recent-purges.ts'
+import type { NodeSetup } from './run-node.ts'
+
+/** `cluster` in the configuration; durations in milliseconds. */
+interface ClusterSettings {
+  node: string | null
+  mode: 'available' | 'strict'
+  lease: number
+  alone: number
+}
+
+/** This process as one of several that share a PostgreSQL database. */
+export class ThisNode {
+  readonly lease = new Lease()
+  /** For the thread that keeps the lease. */
+  readonly setup: NodeSetup
+
+  constructor({ node, mode, lease, alone }: ClusterSettings) {
+    const host = hostname()
+      .replace(/[^\w.-]+/g, '-')
+      .slice(0, 64)
+    this.setup = {
+      memory: this.lease.memory,
+      member: randomUUID(),
+      node: node ?? (host || 'node'),
+      lease,
+      alone: mode === 'strict' ? 0 : alone,
+      version: '',
+    }
+  }
+
+  /** The other nodes, for the purges of a process without a thread for them. */
+  async purges(db: RecordsDatabase, directory: string): Promise<PurgeCluster> {
+    const { openPurgeCluster } = await import('./purge-cluster.ts')
+    return openPurgeCluster(db, directory, this.setup.lease)
+  }
+
+  /** The purge clock of the pages that nodes share. */
+  clock(records: () => Promise<{ db: RecordsDatabase }>): PurgeClock {
+    return new RecentPurges(this.lease, {
+      read: async (after) => {
+        const { RecordsLedger } = await import('./records-ledger.ts')
+        return new RecordsLedger((await records()).db).read(after)
+      },
+    })
+  }
+}

@@ -1,0 +1,102 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { appendPurges, RecordsLedger } from '../../src/cluster/records-ledger.ts'
+import { openRecords } from '../helpers/records.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+async function openLedger() {
+  const records = await openRecords({ directory: await tempDir(), now: Date.now })
+  onTestFinished(() => records.close())
+  const ledger = new RecordsLedger(records.db)
+  const append = (...tags: string[]) =>
+    records.db
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute((transaction) =>
+        appendPurges(transaction, {
+          at: 0,
+          store: 'here',
+          purges: tags.map((tag) => ({ invalidation: null, removals: [{ kind: 'tags', tags: [tag] }] })),
+        }),
+      )
+  const { identity } = await ledger.read(0)
+  const write = (renewal: number, changes: object = {}) => ({
+    id: 'm',
+    identity,
+    position: 0,
+    confirmed: 0,
+    renewal,
+    ...changes,
+  })
+  const join = (renewal: number) =>
+    ledger.join({ ...write(renewal), node: 'one', store: 'there', lease: 1000, alone: 500 })
+  const state = async () => (await ledger.members()).members.map((member) => [member.state, member.position])
+  return { db: records.db, ledger, append, identity, write, join, state }
+}
+
+it('numbers purges without gaps when several are recorded at once', async () => {
+  const { ledger, append } = await openLedger()
+  const firsts = await Promise.all([append('a', 'b'), append('c'), append('d', 'e', 'f')])
+  expect(firsts.map(({ first }) => first)).toHaveLength(3)
+  const { last, floor, purges } = await ledger.read(0)
+  expect([last, floor, purges.map(({ number }) => number)]).toEqual([6, 0, [1, 2, 3, 4, 5, 6]])
+  expect((await ledger.read(4)).purges.map(({ number }) => number)).toEqual([5, 6])
+})
+
+it('refuses writes of a member that are late, unknown or meant for another database', async () => {
+  const { ledger, write, join, state } = await openLedger()
+  expect(await ledger.renew(write(1))).toBe('lost')
+  await join(1)
+  expect(await ledger.renew(write(2))).toBe('suspect')
+  expect(await ledger.admit(write(2))).toEqual({ barrier: 0 })
+  expect(await ledger.renew(write(4, { confirmed: 2, position: 7 }))).toBe('renewed')
+  expect(await ledger.renew(write(3, { confirmed: 2 }))).toBe('lost')
+  expect(await ledger.renew(write(5, { identity: 'another' }))).toBe('lost')
+  // The database has lost what the member knows to be written.
+  expect(await ledger.renew(write(6, { confirmed: 5 }))).toBe('lost')
+  // A late registration does not undo an admission.
+  await join(3)
+  expect(await state()).toEqual([['live', 7]])
+})
+
+it('marks only a silent member as suspect, and admits it behind the last purge', async () => {
+  const { ledger, append, write, join, state } = await openLedger()
+  await join(1)
+  await ledger.admit(write(2))
+  expect(await ledger.suspect('m', 1)).toBe(false)
+  expect(await ledger.suspect('m', 2)).toBe(true)
+  expect(await ledger.renew(write(3, { confirmed: 2 }))).toBe('suspect')
+  await append('a', 'b')
+  expect(await ledger.admit(write(4, { confirmed: 2 }))).toEqual({ barrier: 2 })
+  expect(await state()).toEqual([['live', 0]])
+  await ledger.leave('m', 5)
+  expect(await state()).toEqual([])
+})
+
+it('continues far behind the numbers of a server that was replaced, with a purge of everything', async () => {
+  const { db, ledger, append, write, join } = await openLedger()
+  await append('a')
+  await db.updateTable('cluster_clock').set({ history: 'earlier', settled: 'earlier' }).execute()
+  await join(1)
+  const answer = await ledger.admit(write(2, { position: 1 }))
+  expect(answer).toEqual({ barrier: 1_000_001 })
+  expect((await ledger.read(1)).purges.map(({ removals }) => removals)).toEqual([[{ kind: 'all' }]])
+  expect((await ledger.members()).isSettled).toBe(false)
+  await ledger.settle((await ledger.members()).identity)
+  expect((await ledger.members()).isSettled).toBe(true)
+})
+
+it('deletes old purges that all members have applied, except those that are gone', async () => {
+  const { db, ledger, append, write, join, state } = await openLedger()
+  await append('a', 'b', 'c')
+  await join(1)
+  await ledger.admit(write(2, { position: 2 }))
+  const old = { goneAfter: 1000, keepFor: 1000 }
+  await ledger.prune(old)
+  expect(await ledger.read(2)).toMatchObject({ floor: 2, last: 3, purges: [{ number: 3 }] })
+  await ledger.suspect('m', 2)
+  await db.updateTable('cluster_members').set({ seen_at: 0 }).execute()
+  await ledger.prune({ goneAfter: 1000, keepFor: Math.floor(Date.now() / 2) })
+  expect((await ledger.read(0)).floor).toBe(3)
+  expect(await state()).toEqual([])
+  expect(await ledger.admit(write(3, { confirmed: 2, position: 2 }))).toBe('lost')
+})
