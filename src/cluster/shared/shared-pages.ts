@@ -43,7 +43,7 @@ const countEvery = 2_000
 
 /**
  * The pages that any node has fetched, in Redis or Valkey. Whatever happens to them, pages come from the shop instead, and a page that
- * was purged since its fetch is never returned (docs/decisions/0122-shared-pages.md).
+ * was purged since its fetch is never returned (docs/decisions/0118-shared-pages.md).
  */
 export class SharedPages {
   readonly counts: SharedCounts = noCounts()
