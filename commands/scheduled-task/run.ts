@@ -27,7 +27,6 @@ With --server, it needs --no-wait and queues the due tasks once.`
     }
     if (flags['no-wait'])
       return this.perform(queueDueTasks, {}, (_, output) => output.line('[OK] Scheduled tasks have been queued.'))
-    this.tell('Queueing tasks whenever they are due. Stop with Ctrl-C.')
     return this.perform(runScheduledTasks, input, ({ end }, output) =>
       output.line(`[OK] This process has stopped queueing tasks (${end}).`),
     )

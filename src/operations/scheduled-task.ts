@@ -125,7 +125,8 @@ export const runScheduledTasks = defineOperation({
     memoryLimit: described(z.optional(z.string()), 'such as 128M'),
   }),
   output: z.object({ success, end: z.enum(['stopped', 'stop-workers', 'time', 'memory']) }),
-  async run({ app, signal }, { timeLimit, memoryLimit }) {
+  async run({ app, signal, report }, { timeLimit, memoryLimit }) {
+    report({ kind: 'message', message: 'Queueing tasks whenever they are due. Stop with Ctrl-C.' })
     const end = await scheduleUntilStopped(app, {
       limits: {
         ...(timeLimit === undefined ? {} : { time: timeLimit * 1000 }),

@@ -244,7 +244,7 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', () => {
     )
     const unknown = [...labels].filter(
       (label) =>
-        !/^(?:result|type|transport|state|reason)=[a-z_]+$|^status=(?:[1-5]\d\d|running|paused|completed|cancelled|failed)$|^proxy=varnish-1$|^channel=[0-9a-f-]{36}$/.test(
+        !/^(?:result|type|transport|state|reason|use)=[a-z_]+$|^status=(?:[1-5]\d\d|running|paused|completed|cancelled|failed)$|^proxy=varnish-1$|^channel=[0-9a-f-]{36}$/.test(
           label,
         ),
     )
