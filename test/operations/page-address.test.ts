@@ -36,7 +36,7 @@ describe('a path alone', () => {
   })
 
   it('needs a sales channel', () => {
-    expect(() => toPageAddress('/a', [])).toThrow('/a is not an absolute URL')
+    expect(() => toPageAddress('/a', [])).toThrow('/a is a path, but no sales channel is configured')
   })
 })
 
