@@ -17,16 +17,23 @@ interface Parts {
 const slowRead = 5
 /** Milliseconds without reads that block the event loop, after a slow one: visitors of other pages are not delayed again. */
 const slowPause = 1_000
-/** The pause as a multiple of the time that a read took for which no disk was read: the processor was busy, or the disk is not accounted for. */
+/**
+ * The pause after slow reads for which no disk was read, as a multiple of the time that a read took. One alone means a busy processor or a garbage
+ * collection, and does not pause; a second one within that time means a disk that the kernel does not account for.
+ */
 const busyPause = 10
+/** Milliseconds after which the blocks that the process has read are counted again: other threads read from disks too. */
+const lookInterval = 50
 
 /** Reads the bodies of pages, and removes pages whose body is missing or altered. */
 export class BodyReads {
   readonly #parts: Parts
   #damaged = 0
   #slowUntil = 0
-  /** Blocks that the process had read from disks when it last looked. */
+  #suspiciousUntil = 0
+  /** Blocks that the process had read from disks when it last looked, and that time. */
   #blocksRead = process.resourceUsage().fsRead
+  #lookedAt = performance.now()
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -58,6 +65,7 @@ export class BodyReads {
   now(page: Page): Buffer | null {
     const started = performance.now()
     if (started < this.#slowUntil) return null
+    if (started - this.#lookedAt > lookInterval) this.#look(started)
     const { shared, bodies } = this.#parts
     const stored = shared.read<StoredBody | null>(
       null,
@@ -65,16 +73,25 @@ export class BodyReads {
     )
     const body = stored === null ? null : bodies.readNow(stored)
     const ended = performance.now()
-    if (ended - started > slowRead) this.#slowUntil = ended + this.#pauseAfter(ended - started)
+    if (ended - started > slowRead) this.#pauseAfter(started, ended)
     return body
   }
 
-  /** The pause after a slow read, in milliseconds. */
-  #pauseAfter(ms: number): number {
-    const { fsRead } = process.resourceUsage()
-    const isFromDisk = fsRead > this.#blocksRead
-    this.#blocksRead = fsRead
-    return isFromDisk ? slowPause : Math.min(slowPause, ms * busyPause)
+  /** Pauses after a slow read: for a second if it was from a disk, otherwise for less, and only if it is not the only one. */
+  #pauseAfter(started: number, ended: number): void {
+    const isFromDisk = this.#look(ended)
+    const until = ended + Math.min(slowPause, (ended - started) * busyPause)
+    if (isFromDisk) this.#slowUntil = ended + slowPause
+    else if (started < this.#suspiciousUntil) this.#slowUntil = until
+    this.#suspiciousUntil = until
+  }
+
+  /** Whether the process has read from disks since it last looked. */
+  #look(now: number): boolean {
+    const before = this.#blocksRead
+    this.#lookedAt = now
+    this.#blocksRead = process.resourceUsage().fsRead
+    return this.#blocksRead > before
   }
 
   /** The body in pieces; null as for `all`. */
