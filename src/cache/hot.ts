@@ -113,7 +113,7 @@ export class HotPath {
     return this.#views.find(found, request, now, keyed.isHidden)
   }
 
-  /** Loads the page that a request selects from the disk into memory; null where that takes time, or nothing is fresh. */
+  /** Reads the page that a request selects from the disk, perhaps into memory; null where that takes time, or nothing is fresh. */
   #load(key: string, request: HotRequest, selecting: SelectingFields, now: number): readonly MemoryEntry[] | null {
     const fence = this.#store.fence()
     const pages = this.#store.find(key)
@@ -122,7 +122,7 @@ export class HotPath {
     if (page === undefined || page.fragments !== undefined) return null
     if (now >= page.staleAt || page.noCache || !this.#memory.takes(page.size)) return null
     const body = this.#store.readBodyNow(page)
-    return body === null || !this.#store.holds(fence) ? null : [this.#memory.set(page, page.encoding, body)]
+    return body === null || !this.#store.holds(fence) ? null : [this.#memory.offer(page, page.encoding, body)]
   }
 
   /** Counts a hit and the time it took, in milliseconds. */

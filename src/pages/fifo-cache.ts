@@ -68,6 +68,14 @@ export class FifoCache<Value> {
     node.queue.push(node)
   }
 
+  /**
+   * Whether a value that can be had again is worth adding: it evicts nothing, or its key was offered or left recently. Remembers the
+   * key otherwise.
+   */
+  wants(key: string, size: number): boolean {
+    return this.size + size <= this.#options.capacity || this.#departed.note(key, this.#nodes.size)
+  }
+
   #create(key: string, value: Value): Node<Value> {
     const queue = this.#departed.take(key) ? this.#proven : this.#fresh
     const node = { key, value, size: 0, uses: 0, queue, newer: null, older: null }
@@ -166,8 +174,20 @@ class Departed {
   readonly #secret = randomBytes(16).toString('hex')
 
   add(key: string, most: number): void {
+    this.#add(this.#hashOf(key), most)
+  }
+
+  /** Whether the key is remembered. Adds it otherwise. */
+  note(key: string, most: number): boolean {
+    const hashed = this.#hashOf(key)
+    if (this.#hashes.has(hashed)) return true
+    this.#add(hashed, most)
+    return false
+  }
+
+  #add(hashed: number, most: number): void {
     while (this.#hashes.size >= Math.max(1, most)) this.#hashes.delete(this.#hashes.values().next().value!)
-    this.#hashes.add(this.#hashOf(key))
+    this.#hashes.add(hashed)
   }
 
   /** Whether the key left, and forgets it. */

@@ -103,14 +103,7 @@ export class MemoryTier {
       // The same page after a 304: other codings of its body remain valid.
       else if (entry.page.id === page.id && assembly === undefined) bodies = entry.bodies
     }
-    const entry: MemoryEntry = {
-      page,
-      bodies: { ...bodies, [encoding]: compact(body) },
-      hits: null,
-      usedAt: page.usedAt,
-      takesBrotli: false,
-      ...(assembly !== undefined && { assembly }),
-    }
+    const entry = toEntry(page, { ...bodies, [encoding]: compact(body) }, assembly)
     if (page.fragments !== undefined && assembly === undefined) {
       if (others.length > 0) this.#hold(page.key, others)
       else this.#entries.delete(page.key)
@@ -119,6 +112,12 @@ export class MemoryTier {
     if (others.length >= this.#maxVariants) others.splice(leastRecentlyUsed(others), 1)
     this.#hold(page.key, [...others, entry])
     return entry
+  }
+
+  /** Adds a page that was read from disk if there is room, or if it was read or left memory recently. Returns an entry anyway. */
+  offer(page: Page, encoding: Encoding, body: Buffer): MemoryEntry {
+    const entry = toEntry(page, { [encoding]: body })
+    return this.#entries.wants(page.key, sizeOf([entry], page.key)) ? this.set(page, encoding, body) : entry
   }
 
   /** Adds another coding of a page's body. Does nothing if the page has left memory. */
@@ -238,6 +237,11 @@ export class MemoryTier {
       if (variants.size === 0) this.#keysByPart.delete(part.key)
     }
   }
+}
+
+function toEntry(page: Page, bodies: MemoryEntry['bodies'], assembly?: Assembly): MemoryEntry {
+  const unused = { hits: null, usedAt: page.usedAt, takesBrotli: false }
+  return { page, bodies, ...unused, ...(assembly !== undefined && { assembly }) }
 }
 
 function toUnwritten({ page, assembly, usedAt }: MemoryEntry): UnwrittenHits {

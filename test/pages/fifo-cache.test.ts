@@ -142,6 +142,16 @@ it('one key requested without end is evicted once it is no longer requested', ()
   expect(cache.peek('attacked')).toBeUndefined()
 })
 
+it('wants what evicts nothing, and otherwise what was offered or left a short while before', () => {
+  const cache = new FifoCache<number>({ capacity: 100, sizeOf: (size) => size, onLeave: () => undefined })
+  expect(cache.wants('a', 100)).toBe(true)
+  for (let n = 0; n < 11; n++) cache.set(`k${n}`, 10)
+  expect([cache.peek('k0'), cache.wants('k0', 10)]).toEqual([undefined, true])
+  expect([cache.wants('a', 10), cache.wants('a', 10)]).toEqual([false, true])
+  for (let n = 0; n < 10; n++) expect(cache.wants(`crawled${n}`, 10)).toBe(false)
+  expect(cache.wants('a', 10)).toBe(false)
+})
+
 it('clear removes everything without a notice', () => {
   const left: string[] = []
   const cache = new FifoCache<number>({ capacity: 100, sizeOf: (size) => size, onLeave: (_, key) => left.push(key) })

@@ -67,6 +67,19 @@ it('evicts the least recently used pages above the size limit', () => {
   expect(memory.get(draft('p29').key)).toHaveLength(1)
 })
 
+it('keeps a page from disk while there is room, and later once it is read from disk again', () => {
+  const memory = new MemoryTier(megabyte)
+  const body = Buffer.alloc(100_000)
+  const pages = Array.from({ length: 30 }, (_, n) => page(`p${n}`))
+  const isHeld = ({ key }: Page) => memory.get(key) !== undefined
+  for (const each of pages) memory.offer(each, 'identity', body)
+  expect(pages.filter(isHeld)).toEqual(pages.slice(0, 10))
+  const [last] = pages.slice(-1)
+  const entry = memory.offer(last!, 'identity', body)
+  expect(memory.get(last!.key)).toEqual([entry])
+  expect(memory.bytes).toBeLessThanOrEqual(megabyte)
+})
+
 it('counts added codings towards the size limit', () => {
   const memory = new MemoryTier(megabyte)
   memory.set(page('a'), 'br', Buffer.alloc(400_000))
