@@ -2,7 +2,6 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   closeSync,
   constants,
-  fstatSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -137,8 +136,6 @@ export class BodyFiles {
     let file: number | null = null
     try {
       file = openSync(this.#path(stored.file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-      const found = fstatSync(file)
-      if (!found.isFile() || found.size !== stored.fileSize) return null
       const body = Buffer.allocUnsafeSlow(stored.size)
       const isWhole = readSync(file, body, 0, body.length, stored.at) === body.length
       return isWhole && timingSafeEqual(sha256(body), stored.digest) ? body : null
