@@ -134,7 +134,7 @@ export class HotPath {
   #empty({ cookie }: HotRequest): View | null {
     const { bypassCookies } = this.#options
     const isEmpty = !this.#identifies(cookie) || isEmptyFor(parseCookies(cookie), bypassCookies)
-    return isEmpty ? { ...emptyAnswer(this.#now()), entry: null, bytes: null } : null
+    return isEmpty ? { ...emptyAnswer(this.#now()), entry: null, bytes: null, isSent: false } : null
   }
 
   /** Whether any cookie may decide about the answer. */

@@ -2,10 +2,15 @@ import type { Socket } from 'node:net'
 import type { View } from '../../cache/hot-views.ts'
 import { inFlight } from '../../cache/in-flight.ts'
 import { endGently } from './refuse.ts'
-import { renderHead } from './render.ts'
+import { headText, renderHead } from './render.ts'
 
 /** Bytes. Larger bodies are written after their head instead of being copied into one buffer with it. */
 const largestCopied = 64 * 1024
+
+/** Bytes. Larger responses get a buffer of their own the first time too. */
+const largestShared = 16 * 1024
+/** Where small responses are put together, one after the other. A client that does not take one at once keeps the buffer. */
+let shared = Buffer.allocUnsafeSlow(largestShared)
 
 /** What was written. `flushed`: the kernel has taken all of it. */
 interface Sent {
@@ -29,8 +34,26 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
     socket.uncork()
     return { flushed, bytes: body }
   }
+  if (!view.isSent) {
+    view.isSent = true
+    const sent = sendShared(socket, headText(status, headers), body ?? nothing)
+    if (sent !== null) return sent
+  }
   view.bytes ??= body === null ? renderHead(status, headers) : Buffer.concat([renderHead(status, headers), body])
   return { flushed: socket.write(view.bytes), bytes: view.bytes }
+}
+
+/** Sends a response that may never be sent again; null if it is too large. */
+function sendShared(socket: Socket, head: string, body: Buffer): Sent | null {
+  const length = head.length + body.length
+  if (length > largestShared) return null
+  const bytes = shared.subarray(0, length)
+  bytes.write(head, 'latin1')
+  body.copy(bytes, head.length)
+  const flushed = socket.write(bytes)
+  // Node writes to the kernel at once if it can, and otherwise keeps a reference to the bytes.
+  if (socket.writableLength > 0) shared = Buffer.allocUnsafeSlow(largestShared)
+  return { flushed, bytes }
 }
 
 const nothing = Buffer.alloc(0)

@@ -1,0 +1,47 @@
+import type { Socket } from 'node:net'
+import { Writable } from 'node:stream'
+import { expect, it } from 'vitest'
+import type { View } from '../../../src/cache/hot-views.ts'
+import { sendView } from '../../../src/http/front/send-view.ts'
+
+/** A connection that takes bytes at once, or keeps a reference to them until `take` is called, as Node's do for a slow client. */
+function connect(isSlow: boolean) {
+  const received: string[] = []
+  const waiting: (() => void)[] = []
+  const socket = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      const take = () => {
+        received.push(chunk.toString('latin1'))
+        done()
+      }
+      if (isSlow) waiting.push(take)
+      else take()
+    },
+  }) as Writable as Socket
+  return { socket, received, take: () => waiting.splice(0).forEach((take) => take()) }
+}
+
+function viewOf(text: string): View {
+  const headers: View['headers'] = [['Content-Length', String(text.length)]]
+  return { status: 200, headers, body: Buffer.from(text), entry: null, bytes: null, isSent: false }
+}
+
+const answerTo = (text: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`
+
+it('a slow client gets its own response although others are answered meanwhile', () => {
+  const [slow, fast] = [connect(true), connect(false)]
+  const texts = ['first', 'second', 'third'].map((text) => text.repeat(500))
+  sendView(slow.socket, viewOf(texts[0]!), false)
+  for (const text of texts.slice(1)) sendView(fast.socket, viewOf(text), false)
+  slow.take()
+  expect([slow.received, fast.received]).toEqual([[answerTo(texts[0]!)], texts.slice(1).map(answerTo)])
+})
+
+it.each([0, 10, 16_000, 16_384, 65_536, 65_537, 200_000])('a body of %d bytes is sent whole each time', (size) => {
+  const { socket, received } = connect(false)
+  const text = 'x'.repeat(size)
+  const view = viewOf(text)
+  for (let time = 0; time < 3; time += 1) sendView(socket, view, false)
+  expect(received.join('')).toBe(answerTo(text).repeat(3))
+  expect(view.bytes !== null).toBe(size <= 65_536)
+})
