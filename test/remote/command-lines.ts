@@ -1,5 +1,13 @@
 /** What works on the machine alone on which it is typed, and says so. */
-export const here = new Set(['demo', 'init', 'messenger:consume', 'profile:use', 'records:migrate', 'scheduled-task:run', 'serve'])
+export const here = new Set([
+  'demo',
+  'init',
+  'messenger:consume',
+  'profile:use',
+  'records:migrate',
+  'scheduled-task:run',
+  'serve',
+])
 
 /** What can be done elsewhere in one way: these runs alone are compared. */
 export const sometimes: Record<string, string[][]> = {
