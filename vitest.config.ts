@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { onBothDatabases, onlyPostgres, slowOnBothDatabases } from './test/on-both-databases.ts'
+import { onBothDatabases, onlyPostgres } from './test/on-both-databases.ts'
 import { longFiles, slowFiles } from './test/slow-files.ts'
 
 /** Starts the slowest files first: one that starts last would keep the others waiting. */
@@ -60,11 +60,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           isolate: false,
-          include: [
-            ...onBothDatabases,
-            ...(process.env['POSTGRES_TESTS'] === 'all' ? slowOnBothDatabases : []),
-            ...onlyPostgres,
-          ],
+          include: [...onBothDatabases, ...onlyPostgres],
           globalSetup: './test/helpers/postgres-project.ts',
           setupFiles: ['./test/helpers/postgres-setup.ts'],
         },

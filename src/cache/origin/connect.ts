@@ -1,8 +1,8 @@
 import { connect as connectPlain, isIP, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
-/** Where to connect to. Connections to the same place are interchangeable. */
-export interface Place {
+/** Where to connect to. Connections to the same endpoint are interchangeable. */
+export interface Endpoint {
   tls: boolean
   host: string
   port: number
@@ -11,7 +11,7 @@ export interface Place {
 }
 
 /** @param site the Host field of the requests, where a certificate is checked */
-export function placeOf(origin: string, site: string): Place {
+export function endpointOf(origin: string, site: string): Endpoint {
   const { protocol, hostname, port } = new URL(origin)
   const tls = protocol === 'https:'
   return {
@@ -30,7 +30,7 @@ function serverName(site: string): string | null {
   return isIP(name) === 0 ? name : null
 }
 
-/** TLS sessions by place, so that a new connection needs no full handshake. */
+/** TLS sessions by endpoint, so that a new connection needs no full handshake. */
 const sessions = new Map<string, Buffer>()
 const mostSessions = 100
 
@@ -42,9 +42,9 @@ const keptAlive = { keepAlive: true, keepAliveInitialDelay: 60_000, noDelay: tru
  * @param onConnected called when the connection is established and, with TLS, the certificate is verified
  * @param onread where the bytes that come are written
  */
-export function openSocket(place: Place, onread: OnReadOpts, onConnected: () => void): Socket {
-  const { host, port, servername } = place
-  if (!place.tls) return connectPlain({ host, port, onread, ...keptAlive }, onConnected)
+export function openSocket(endpoint: Endpoint, onread: OnReadOpts, onConnected: () => void): Socket {
+  const { host, port, servername } = endpoint
+  if (!endpoint.tls) return connectPlain({ host, port, onread, ...keptAlive }, onConnected)
   const name = `${host}:${port} ${servername}`
   const session = sessions.get(name)
   return connectTls(

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { HeaderPair } from '../../pages/page.ts'
 import { resetByPeer } from '../../lib/reset-is-no-end.ts'
-import { openSocket, type Place } from './connect.ts'
+import { openSocket, type Endpoint } from './connect.ts'
 import { Deadline } from './deadline.ts'
 import { OriginError, toOriginError } from './error.ts'
 import type { ResponseHead } from './exchange.ts'
@@ -66,7 +66,7 @@ export class Connection {
   #paused = false
   #keep: number | null = 0
 
-  constructor(place: Place, timeouts: ConnectionTimeouts, owner: ConnectionOwner) {
+  constructor(endpoint: Endpoint, timeouts: ConnectionTimeouts, owner: ConnectionOwner) {
     this.#timeouts = timeouts
     this.#owner = owner
     const onread = {
@@ -76,7 +76,7 @@ export class Connection {
         return true
       },
     }
-    this.#socket = openSocket(place, onread, () => this.#onConnected())
+    this.#socket = openSocket(endpoint, onread, () => this.#onConnected())
       .on('drain', () => this.#onDrain())
       .on('end', () => this.#onClosed(null))
       .on('error', (error: NodeJS.ErrnoException) => this.#onClosed(error))

@@ -1,11 +1,11 @@
 import { Connection, type ConnectionOwner, type ConnectionTimeouts, type Task } from './connection.ts'
-import { placeOf, type Place } from './connect.ts'
+import { endpointOf, type Endpoint } from './connect.ts'
 
-/** The connections to one place. */
+/** The connections to one endpoint. */
 export class Pool implements ConnectionOwner {
   /** Host and port of the shop, for a request without a Host field. */
   readonly host: string
-  readonly #place: Place
+  readonly #endpoint: Endpoint
   readonly #timeouts: ConnectionTimeouts
   readonly #mostIdle: number
   readonly #onEmpty: () => void
@@ -16,12 +16,12 @@ export class Pool implements ConnectionOwner {
   #resting: Connection[] = []
 
   /**
-   * @param site see `placeOf`
+   * @param site see `endpointOf`
    * @param mostIdle the most connections that are kept without a request
    */
   constructor(origin: string, site: string, timeouts: ConnectionTimeouts, mostIdle: number, onEmpty: () => void) {
     this.host = new URL(origin).host
-    this.#place = placeOf(origin, site)
+    this.#endpoint = endpointOf(origin, site)
     this.#timeouts = timeouts
     this.#mostIdle = mostIdle
     this.#onEmpty = onEmpty
@@ -35,7 +35,7 @@ export class Pool implements ConnectionOwner {
   }
 
   #open(): Connection {
-    const connection = new Connection(this.#place, this.#timeouts, this)
+    const connection = new Connection(this.#endpoint, this.#timeouts, this)
     this.#all.add(connection)
     return connection
   }
