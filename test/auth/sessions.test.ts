@@ -75,7 +75,7 @@ it('ends when its client is revoked', async () => {
 it('ends when the signing key is dropped', async () => {
   const value = await open()
   expect(await sessions.judge(value)).toMatchObject({ kind: 'accepted' })
-  opened.keys.rotate({ dropOld: true })
+  await opened.keys.rotate({ dropOld: true })
   await new Promise((resolve) => setImmediate(resolve))
   await refused(value)
 })

@@ -1,3 +1,5 @@
+import { recordsVariable } from './records-variable.ts'
+
 export interface CommandResult {
   code: number | null
   stdout: string
@@ -7,5 +9,11 @@ export interface CommandResult {
 /** The caller's environment without the variables that would change the program's behaviour. */
 export function environment(projectDir: string, extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(PAGECACHE_|APP_ENV$|NODE_OPTIONS$)/.test(name))
-  return { ...Object.fromEntries(inherited), NO_COLOR: '1', PAGECACHE_PROJECT_DIR: projectDir, ...extra }
+  return {
+    ...Object.fromEntries(inherited),
+    NO_COLOR: '1',
+    PAGECACHE_PROJECT_DIR: projectDir,
+    ...recordsVariable(),
+    ...extra,
+  }
 }

@@ -70,9 +70,11 @@ describe('delivery', () => {
       await until(async () => (await deliveries('a'))[0]!.status === 'delivered')
       expect(proxy.requests.length).toBeGreaterThanOrEqual(2)
       expect(new Set(proxy.requests.map(({ headers }) => headers['xkey']))).toEqual(new Set(['x']))
-      expect(await readProxyStates(records.db, ['a'], now())).toMatchObject([
-        { state: 'ok', pending: 0, circuit: 'closed' },
-      ])
+      await until(async () =>
+        expect(await readProxyStates(records.db, ['a'], now())).toMatchObject([
+          { state: 'ok', pending: 0, circuit: 'closed' },
+        ]),
+      )
     },
   )
 
