@@ -1,4 +1,6 @@
 import type { MemoryEntry } from '../pages/memory-tier.ts'
+import type { HeaderPair } from '../pages/page.ts'
+import { fieldLines } from './fields.ts'
 import { cacheName } from './forward.ts'
 
 /** How the cache handled a request (RFC 9211 §2). */
@@ -16,7 +18,13 @@ export type CacheStatus =
 /** What the shop did for a page that the cache could not answer alone: its status, or that another visitor's fetch answered. */
 export type Forwarded = Pick<CacheStatus & { kind: 'forward' }, 'status' | 'collapsed'>
 
-/** Reads from the value of a Cache-Status field whether the shop was asked; null for an answer from the cache alone. */
+/** What this cache says about an answer, without what caches between it and the shop say (RFC 9211 §2); null where it says nothing. */
+export function ownStatus(headers: readonly HeaderPair[]): string | null {
+  const last = fieldLines(headers, 'cache-status').at(-1)
+  return last?.startsWith(`${cacheName};`) === true ? last : null
+}
+
+/** Reads from the value of our Cache-Status field whether the shop was asked; null for an answer from the cache alone. */
 export function forwardedBy(told: string | null): Forwarded | null {
   if (told === null || told.includes('; hit')) return null
   const status = /; fwd-status=(\d+)/.exec(told)?.[1]

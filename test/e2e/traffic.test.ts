@@ -25,7 +25,9 @@ async function traffic(query = ''): Promise<Traffic> {
 
 it('counts what visitors of all processes got, by result, type and status, and no query', async () => {
   shop.origin.on('/product', tagged('product-1'))
-  shop.origin.on('/private', { ...page('private'), headers: { 'cache-control': 'private' } })
+  // A cache between the daemon and the shop says what it did, too.
+  const headers = { 'cache-control': 'private', 'cache-status': '"CDN"; hit' }
+  shop.origin.on('/private', { ...page('private'), headers })
   shop.origin.on('/broken', { status: 500, body: 'broken' })
   shop.origin.raw('/dead', (socket) => void socket.destroy())
   let sent = 0

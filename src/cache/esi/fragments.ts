@@ -2,7 +2,7 @@ import { decode, toEncoding, TooLarge } from '../../pages/codec.ts'
 import type { Assembly, MemoryEntry } from '../../pages/memory-tier.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { discard } from '../body.ts'
-import { forwardedBy, type Forwarded } from '../cache-status.ts'
+import { forwardedBy, ownStatus, type Forwarded } from '../cache-status.ts'
 import { fieldValue } from '../fields.ts'
 import { classify, type Classified, type Lookup, type Nesting } from '../lookup.ts'
 import { OriginError, type OriginFailure } from '../origin.ts'
@@ -118,7 +118,7 @@ export class Fragments {
           reason: 'an empty path',
           ...classified,
         }))
-    const forwarded = forwardedBy(fieldValue(answer.headers, 'cache-status'))
+    const forwarded = forwardedBy(ownStatus(answer.headers))
     const isGood = answer.status >= 200 && answer.status < 300
     const bytes = isGood ? await decoded(answer, around.allowance) : discarded(answer)
     if (bytes === tooLarge) return refused(`${path} removed: the page is too large`, around.depth > 1)

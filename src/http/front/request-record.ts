@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
-import { fieldValue } from '../../cache/fields.ts'
+import { ownStatus } from '../../cache/cache-status.ts'
 import type { StorefrontCache } from '../../cache/storefront-cache.ts'
 import { canonicalPath } from '../../cache/target.ts'
 import type { HeaderPair } from '../../pages/page.ts'
@@ -79,7 +79,7 @@ export class RequestRecord {
 
   /** Notes that the answer begins now, with its header fields and the type of its page. */
   beginAnswer(headers: readonly HeaderPair[], type: TrafficType = 'other'): void {
-    this.#cacheStatus = fieldValue(headers, 'cache-status')
+    this.#cacheStatus = ownStatus(headers)
     this.#result = resultOf(this.#cacheStatus)
     this.#type = type
     this.#answeredAt = performance.now()

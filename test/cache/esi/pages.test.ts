@@ -215,6 +215,13 @@ describe('a fragment', () => {
     expect([shop.asked('/'), shop.asked('/_esi/outer'), shop.asked('/_esi/inner')]).toEqual([1, 1, 2])
   })
 
+  it('that the shop had to be asked for makes the answer no hit, whatever a cache in front of the shop says', async () => {
+    shop.page('/', template(include('/_esi/basket')))
+    shop.page('/_esi/basket', { fields: { 'Cache-Control': 'private', 'Cache-Status': '"CDN"; hit' }, body: 'basket' })
+    await shop.visit('/')
+    expect(resultOf((await shop.visit('/')).field('cache-status'))).toBe('miss')
+  })
+
   it('that sets a cookie although it may be shared sets it for the visitor who caused it alone', async () => {
     shop.page('/_esi/header', lasting('menu', { 'Set-Cookie': 'seen=1' }))
     expect((await shop.visit('/')).field('set-cookie')).toBe('seen=1')
