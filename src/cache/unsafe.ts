@@ -75,7 +75,14 @@ export class UnsafeInvalidation {
     )
     if (urls.length === 0) return null
     const { shared } = this.#options
-    return shared === null ? this.#remove(urls) : shared.forget(urls).then(() => this.#remove(urls))
+    return shared === null ? this.#remove(urls) : this.#removeFromAll(urls, shared)
+  }
+
+  /** Deletes the shared pages before the local ones, which are made from them, and those that fetches in progress have written meanwhile. */
+  async #removeFromAll(urls: readonly string[], shared: Pick<SharedPages, 'forget'>): Promise<void> {
+    await shared.forget(urls)
+    await this.#remove(urls)
+    await shared.forget(urls)
   }
 
   async #remove(urls: readonly string[]): Promise<void> {

@@ -1,4 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { SharedPages } from '../../src/cluster/shared/shared-pages.ts'
+import type { SharedPage } from '../../src/cluster/shared/value.ts'
 import { PagecacheError } from '../../src/errors.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
@@ -38,6 +40,37 @@ describe('a POST invalidates', () => {
     for (const target of targets) await site.visit(target)
     await post('/to/product')
     for (const [index, target] of targets.entries()) expect(await isCached(target), target).toBe(kept[index])
+  })
+
+  it('a page that a fetch in progress has given to the other nodes meanwhile', async () => {
+    const given = new Map<string, SharedPage>()
+    const answered = Promise.withResolvers<void>()
+    let visit: Promise<unknown> = Promise.resolve()
+    const shared: Pick<SharedPages, 'clock' | 'obtain' | 'write' | 'forget'> = {
+      clock: () => 1,
+      obtain: async ({ url }) => {
+        const page = given.get(url)
+        return page === undefined ? { kind: 'fetch', release: () => {} } : { kind: 'page', page }
+      },
+      write: (draft, body, clock) => void given.set(draft.url, { draft, body, clock }),
+      forget: async (urls) => {
+        for (const url of urls) given.delete(url)
+        answered.resolve()
+        await visit
+      },
+    }
+    const { site, post } = await open({ shared: shared as SharedPages })
+    let content = 'old'
+    site.answers(async ({ method }) => {
+      if (method === 'POST') return { body: (content = 'new') }
+      const body = content
+      if (body === 'old') await answered.promise
+      return { fields, body }
+    })
+    visit = site.visit('/product')
+    await until(() => site.origin.requests.length === 1)
+    await post('/product')
+    expect((await site.visit('/product')).text).toBe('new')
   })
 
   it('no path that is never cached, and nothing on another origin', async () => {
