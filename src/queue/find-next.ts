@@ -39,8 +39,15 @@ interface Wish {
  */
 export async function lockNext(transaction: RecordsTransaction, wish: Wish): Promise<string[]> {
   const found = await findNext(transaction, wish, locking)
-  const groups = new Set<string | null>()
-  const first = found.filter(({ group }) => group === null || (!groups.has(group) && groups.add(group)))
+  const left = new Map(wish.wanted)
+  const groups = new Set<string>()
+  const first = found.filter(({ type, group }) => {
+    const count = left.get(type)!
+    if (count === 0 || (group !== null && groups.has(group))) return false
+    left.set(type, count - 1)
+    if (group !== null) groups.add(group)
+    return true
+  })
   return first.slice(0, wish.most).map(({ id }) => id)
 }
 
