@@ -16,8 +16,9 @@ export function leaseLost(id: string): PagecacheError {
   return new PagecacheError('LEASE_LOST', `Message ${id} is no longer held by this worker`)
 }
 
+/** Locks the message: a worker that is taken over meanwhile has written its result first, or not at all. */
 const findHeld = prepare<Held, QueueMessageRow>((db, { id, lease }) =>
-  db.selectFrom('queue_messages').selectAll().where('id', '=', id).where('lease', '=', lease),
+  db.selectFrom('queue_messages').selectAll().where('id', '=', id).where('lease', '=', lease).forUpdate(),
 )
 
 /** Reads a message and resets its crashes, because writing a result is progress. @throws LEASE_LOST unless it is held under this lease */

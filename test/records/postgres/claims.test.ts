@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { lockNext } from '../../../src/queue/find-next.ts'
 import { leaseMessages } from '../../../src/queue/lease.ts'
@@ -91,4 +92,23 @@ it('workers that take, finish and give back messages at once never share a messa
   )
   expect(handled.toSorted((a, b) => a - b)).toEqual(Array.from({ length: total }, (_, payload) => payload))
   expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
+})
+
+it('a worker is taken over only once the transaction in which it writes a result has ended', async () => {
+  const { records, queue, again } = await testQueue()
+  await queue.dispatch([message])
+  const [one, other] = [await queue.join(worker), await (await again()).join(worker)]
+  const held = await claimOne(one, 'a')
+  const order: string[] = []
+  let takingOver: Promise<unknown> | null = null
+  await records.db.transaction().execute(async (transaction) => {
+    await one.hold(transaction, held!)
+    takingOver = other.takeOver({ id: one.id, beat: 0 }).then(() => order.push('taken over'))
+    await sleep(300)
+    order.push('result')
+  })
+  await takingOver
+  expect(order).toEqual(['result', 'taken over'])
+  const late = records.db.transaction().execute((transaction) => one.hold(transaction, held!))
+  await expect(late).rejects.toMatchObject({ code: 'LEASE_LOST' })
 })
