@@ -12,7 +12,8 @@ interface NewLease {
 
 /**
  * Leases messages of different groups that this transaction has locked with their groups. Returns those that it got, in the order of the
- * ids: not one whose group is held, by a worker other than this one if `shared`, and none for a worker that others have taken over.
+ * ids: not one whose group is held, by a worker other than this one if `shared`, none that was delayed or has failed before it was locked, and
+ * none for a worker that others have taken over.
  */
 export async function leaseMessages(
   transaction: RecordsTransaction,
@@ -46,22 +47,27 @@ function leaseUnlessHeld(
   { lease, worker, now }: NewLease,
   shared: boolean,
 ) {
-  return db
-    .updateTable('queue_messages')
-    .set({ lease, worker, taken_at: now })
-    .where('id', 'in', ids)
-    .where('lease', 'is', null)
-    .where(({ not, exists, selectFrom }) => {
-      const held = selectFrom('queue_messages as held')
-        .select('held.id')
-        .whereRef('held.group', '=', 'queue_messages.group')
-        .where('held.lease', 'is not', null)
-      return not(exists(shared ? held.where('held.worker', '!=', worker) : held))
-    })
-    .where(({ exists, selectFrom }) =>
-      exists(selectFrom('queue_workers').select('id').where('id', '=', worker).forKeyShare()),
-    )
-    .returningAll()
+  return (
+    db
+      .updateTable('queue_messages')
+      .set({ lease, worker, taken_at: now })
+      .where('id', 'in', ids)
+      .where('lease', 'is', null)
+      // Written so that SQLite finds the messages by their ids, not by an index of all waiting ones.
+      .where('transport', '!=', 'failed')
+      .where((where) => where(where('available_at', '-', now), '<=', 0))
+      .where(({ not, exists, selectFrom }) => {
+        const held = selectFrom('queue_messages as held')
+          .select('held.id')
+          .whereRef('held.group', '=', 'queue_messages.group')
+          .where('held.lease', 'is not', null)
+        return not(exists(shared ? held.where('held.worker', '!=', worker) : held))
+      })
+      .where(({ exists, selectFrom }) =>
+        exists(selectFrom('queue_workers').select('id').where('id', '=', worker).forKeyShare()),
+      )
+      .returningAll()
+  )
 }
 
 function toMessage(row: QueueMessageRow): Message {

@@ -112,3 +112,20 @@ it('a worker is taken over only once the transaction in which it writes a result
   const late = records.db.transaction().execute((transaction) => one.hold(transaction, held!))
   await expect(late).rejects.toMatchObject({ code: 'LEASE_LOST' })
 })
+
+it('a message that was delayed or has failed between its choice and its lock is not leased', async () => {
+  const { records, queue, now } = await testQueue()
+  const { id } = await queue.join(worker)
+  await queue.dispatch([message, { ...message, group: 'g' }, { ...message, group: 'h' }])
+  await lockingTransaction(records.db).execute(async (transaction) => {
+    const wish = { transport: 'async', wanted: new Map([['a', 3]]), now: now(), most: 3 } as const
+    const ids = await lockNext(transaction, wish)
+    const change = (position: number) => transaction.updateTable('queue_messages').where('id', '=', ids[position]!)
+    await change(0)
+      .set({ available_at: now() + 1 })
+      .execute()
+    await change(1).set({ transport: 'failed', origin: 'async', failed_at: now() }).execute()
+    const lease = { lease: 'lease', worker: id, now: now(), shared: false } as const
+    expect(await leaseMessages(transaction, ids, lease)).toMatchObject([{ id: ids[2] }])
+  })
+})
