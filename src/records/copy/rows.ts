@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CompiledQuery, sql } from 'kysely'
 import { isPostgres } from '../locks.ts'
+import { storable } from '../postgres/driver.ts'
 import type { RecordsDatabase } from '../schema.ts'
 import type { Table } from './tables.ts'
 
@@ -39,7 +40,7 @@ export async function insertRows(db: RecordsDatabase, { name, columns }: Table, 
   await db.executeQuery(query)
 }
 
-/** The number and a digest of the rows of a table, whatever their order. */
+/** The number and a digest of the rows of a table, whatever their order. NUL characters count as what PostgreSQL stores instead. */
 export class Contents {
   rows = 0
   readonly #sum = Buffer.alloc(32)
@@ -52,7 +53,7 @@ export class Contents {
   add(rows: readonly Row[]): void {
     this.rows += rows.length
     for (const row of rows) {
-      const text = JSON.stringify(this.#columns.map((column) => row[column]))
+      const text = JSON.stringify(this.#columns.map((column) => storable(row[column])))
       this.#plus(createHash('sha256').update(text).digest())
     }
   }

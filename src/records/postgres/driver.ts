@@ -193,6 +193,6 @@ class PostgresConnection implements DatabaseConnection {
 }
 
 /** PostgreSQL stores no NUL character in a text. */
-function storable(value: unknown): unknown {
+export function storable(value: unknown): unknown {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\u{fffd}') : value
 }

@@ -109,3 +109,10 @@ it('refuses databases with different tables, and a source that was written meanw
   await expect(copyRecords(sqlite, postgres, options)).rejects.toMatchObject({ code: 'STORE_FOREIGN' })
   expect(await isEmpty(postgres)).toBe(true)
 })
+
+it('copies texts with NUL characters, which PostgreSQL cannot store', async () => {
+  const [sqlite, postgres] = [await openSqlite(), await openPostgres()]
+  await sqlite.db.insertInto('sales_channel').values({ id: 'a', name: 'b\0c', url: '' }).execute()
+  await copyRecords(sqlite, postgres, options)
+  expect(await postgres.db.selectFrom('sales_channel').select('name').execute()).toEqual([{ name: 'b\u{fffd}c' }])
+})
