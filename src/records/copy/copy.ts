@@ -43,6 +43,7 @@ export async function copyRecords(source: Records, target: Records, options: Cop
         if (contents.digest !== digest || contents.rows !== rows) throw differs(table, target.name)
         compared.push({ name: table.name, rows, digest })
       }
+      await forgetHistory(transaction)
       await options.assertUnused()
       // PostgreSQL has no such version; there, `assertUnused` counts the connections.
       if (!isPostgres(source.db) && source.version() !== before) throw changed(source.name)
@@ -91,6 +92,14 @@ async function readContents(db: RecordsDatabase, table: Table, signal: AbortSign
     contents.add(page)
   }
   return contents
+}
+
+/**
+ * Makes the first node of several remove all pages, and the others with it: they have kept their position in the order of purges, but
+ * purges from the time in SQLite are not in it.
+ */
+async function forgetHistory(target: RecordsTransaction): Promise<void> {
+  if (isPostgres(target)) await target.updateTable('cluster_clock').set({ history: '' }).execute()
 }
 
 /** Keeps a daemon that is started too early from writing into the target. */

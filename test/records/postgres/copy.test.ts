@@ -60,8 +60,10 @@ it('copies every table to PostgreSQL and back, and goes on numbering', async () 
   const total = few * (tables.length - 1) + many
   expect(copied.map(({ rows }) => rows).toSorted((a, b) => a - b)).toEqual([...tables.slice(1).map(() => few), many])
   expect(totals.slice(-2)).toEqual([total, total])
-  expect(await copyRecords(postgres, again, options)).toEqual(expect.arrayContaining(copied))
-  for (const table of tables) expect(await readAll(again.db, table)).toEqual(await readAll(sqlite.db, table))
+  const isSame = ({ name }: { name: string }) => name !== 'cluster_clock'
+  expect(await copyRecords(postgres, again, options)).toEqual(expect.arrayContaining(copied.filter(isSame)))
+  for (const table of tables.filter(isSame))
+    expect(await readAll(again.db, table)).toEqual(await readAll(sqlite.db, table))
   expect([await nextNumber(postgres), await nextNumber(again)]).toEqual([1001, 1001])
 })
 
@@ -115,4 +117,12 @@ it('copies texts with NUL characters, which PostgreSQL cannot store', async () =
   await sqlite.db.insertInto('sales_channel').values({ id: 'a', name: 'b\0c', url: '' }).execute()
   await copyRecords(sqlite, postgres, options)
   expect(await postgres.db.selectFrom('sales_channel').select('name').execute()).toEqual([{ name: 'b\u{fffd}c' }])
+})
+
+it('makes nodes remove pages from before the copy, whose purges have no number', async () => {
+  const [postgres, sqlite] = [await openPostgres(), await openSqlite()]
+  const clock = { id: 1, number: 5, floor: 0, history: 'server', settled: 'server' }
+  await sqlite.db.insertInto('cluster_clock').values(clock).execute()
+  await copyRecords(sqlite, postgres, options)
+  expect(await postgres.db.selectFrom('cluster_clock').selectAll().execute()).toEqual([{ ...clock, history: '' }])
 })
