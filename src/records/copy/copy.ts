@@ -44,6 +44,7 @@ export async function copyRecords(source: Records, target: Records, options: Cop
         compared.push({ name: table.name, rows, digest })
       }
       await forgetHistory(transaction)
+      if (isPostgres(source.db) !== isPostgres(target.db)) await dropKeys(transaction)
       await options.assertUnused()
       // PostgreSQL has no such version; there, `assertUnused` counts the connections.
       if (!isPostgres(source.db) && source.version() !== before) throw changed(source.name)
@@ -100,6 +101,11 @@ async function readContents(db: RecordsDatabase, table: Table, signal: AbortSign
  */
 async function forgetHistory(target: RecordsTransaction): Promise<void> {
   if (isPostgres(target)) await target.updateTable('cluster_clock').set({ history: '' }).execute()
+}
+
+/** With SQLite the keys are files: keys in the records are unused, and may have been dropped before the records go back to PostgreSQL. */
+async function dropKeys(target: RecordsTransaction): Promise<void> {
+  await target.deleteFrom('signing_keys').execute()
 }
 
 /** Keeps a daemon that is started too early from writing into the target. */

@@ -60,7 +60,7 @@ it('copies every table to PostgreSQL and back, and goes on numbering', async () 
   const total = few * (tables.length - 1) + many
   expect(copied.map(({ rows }) => rows).toSorted((a, b) => a - b)).toEqual([...tables.slice(1).map(() => few), many])
   expect(totals.slice(-2)).toEqual([total, total])
-  const isSame = ({ name }: { name: string }) => name !== 'cluster_clock'
+  const isSame = ({ name }: { name: string }) => !['cluster_clock', 'signing_keys'].includes(name)
   expect(await copyRecords(postgres, again, options)).toEqual(expect.arrayContaining(copied.filter(isSame)))
   for (const table of tables.filter(isSame))
     expect(await readAll(again.db, table)).toEqual(await readAll(sqlite.db, table))
@@ -125,4 +125,15 @@ it('makes nodes remove pages from before the copy, whose purges have no number',
   await sqlite.db.insertInto('cluster_clock').values(clock).execute()
   await copyRecords(sqlite, postgres, options)
   expect(await postgres.db.selectFrom('cluster_clock').selectAll().execute()).toEqual([{ ...clock, history: '' }])
+})
+
+it('does not bring back signing keys that may have been dropped while the records were in SQLite', async () => {
+  const [postgres, sqlite, again] = [await openPostgres(), await openSqlite(), await openSqlite()]
+  const keys = ({ db }: Records) => db.selectFrom('signing_keys').selectAll().execute()
+  await sqlite.db.insertInto('signing_keys').values({ number: 1, content: '{}' }).execute()
+  await copyRecords(sqlite, postgres, options)
+  expect(await keys(postgres)).toEqual([])
+  await postgres.db.insertInto('signing_keys').values({ number: 1, content: '{}' }).execute()
+  await copyRecords(postgres, again, options)
+  expect(await keys(again)).toEqual([])
 })
