@@ -113,6 +113,8 @@ async function lockTables(transaction: RecordsTransaction, tables: readonly Tabl
   if (!isPostgres(transaction)) return
   const names = sql.join(tables.map(({ name }) => sql.table(name)))
   await sql`lock table ${names} in access exclusive mode`.execute(transaction)
+  // Between two statements, rows of the source may be counted for longer than other transactions may pause.
+  await sql`set local idle_in_transaction_session_timeout = 0`.execute(transaction)
 }
 
 async function assertEmpty(db: RecordsDatabase, { name }: Table, target: string): Promise<void> {

@@ -137,3 +137,23 @@ it('does not bring back signing keys that may have been dropped while the record
   await copyRecords(postgres, again, options)
   expect(await keys(again)).toEqual([])
 })
+
+it('waits for a large source, in which counting the rows takes long', async () => {
+  const [sqlite, postgres] = [await openSqlite(), await openPostgres()]
+  await sqlite.db.insertInto('sales_channel').values({ id: 'a', name: '', url: '' }).execute()
+  const { url } = testDatabase()!
+  const check = "current_setting('idle_in_transaction_session_timeout') <> '0'"
+  const body = `begin if ${check} then raise exception 'has a limit'; end if; return new; end`
+  await execute(url, `create function check_limit() returns trigger language plpgsql as $$ ${body} $$`)
+  await execute(
+    url,
+    'create trigger check_limit before insert on sales_channel for each row execute function check_limit()',
+  )
+  try {
+    expect(await copyRecords(sqlite, postgres, options)).toContainEqual(
+      expect.objectContaining({ name: 'sales_channel', rows: 1 }),
+    )
+  } finally {
+    await execute(url, 'drop function check_limit cascade')
+  }
+})
