@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import { PagecacheError } from '../errors.ts'
 import type { Given } from '../operations/operation.ts'
 import type { recentInvalidations, recentPurges } from '../operations/purge-log.ts'
 import type { Session } from './session.ts'
@@ -20,13 +21,18 @@ export async function readLog<Op extends Searched>(
   type Value = Awaited<ReturnType<Op['run']>>
   const perform = (input: Given<Op['input']>) => performer.perform(operation as never, input as never) as Promise<Value>
   if (search === undefined || search.trim() === '') return perform({ limit, offset } as Given<Op['input']>)
-  const wanted = limit + offset
-  let value = await perform({ search, limit: wanted, offset: 0 } as Given<Op['input']>)
+  let value = await perform({ search, limit, offset } as Given<Op['input']>)
   const items: unknown[] = [...value.items]
-  while (items.length < wanted && value.next !== null && value.next !== undefined && !signal.aborted) {
-    tell(`Searched back to ${value.searchedTo}; found ${items.length}.`)
-    value = await perform({ search, before: value.next, limit: wanted - items.length, offset: 0 } as Given<Op['input']>)
+  // The total of a search is what it has found, including what it skips.
+  let total = value.total
+  while (items.length < limit && value.next !== null && value.next !== undefined && !signal.aborted) {
+    tell(`Searched back to ${value.searchedTo}; found ${total}.`)
+    const rest = { limit: limit - items.length, offset: Math.max(0, offset - total) }
+    value = await perform({ search, before: value.next, ...rest } as Given<Op['input']>)
     items.push(...value.items)
+    total += value.total
   }
-  return { ...value, total: items.length, limit, offset, items: items.slice(offset) }
+  // On this machine an interrupted search ends without an error, and what it has found would look complete.
+  if (signal.aborted) throw new PagecacheError('INTERRUPTED', 'Interrupted.')
+  return { ...value, total, limit, offset, items }
 }

@@ -10,10 +10,12 @@ function openLog(size: number) {
     asked.push(input)
     const from = input.before ?? size
     const ids = Array.from({ length: size }, (__, id) => size - 1 - id).filter((id) => id < from && id >= from - 4)
-    const items = ids.filter((id) => id % 2 === 0).slice(0, input.limit)
+    if (input.limit < 1 || input.limit > 1000 || input.offset < 0) throw new Error('INVALID_INPUT')
+    const found = ids.filter((id) => id % 2 === 0).slice(0, input.offset + input.limit)
+    const items = found.slice(input.offset)
     const next = from - 4 > 0 ? from - 4 : null
     const searchedTo = next === null ? null : `time ${next}`
-    return { success: true, total: items.length, limit: input.limit, offset: input.offset, items, next, searchedTo }
+    return { success: true, total: found.length, limit: input.limit, offset: input.offset, items, next, searchedTo }
   }
   const abort = new AbortController()
   const session = { performer: { perform }, signal: abort.signal, tell: (message: string) => void told.push(message) }
@@ -35,10 +37,21 @@ it('a search goes on until it has found enough or the log ends, and says how far
   expect(await read('word', 2, 3)).toMatchObject({ items: [12, 10], offset: 3 })
 })
 
-it('an interrupted search returns what it has found, and a list without a search is one request', async () => {
+it('a search skips entries across its requests, and keeps to the limits of one', async () => {
+  const { read, asked } = openLog(8000)
+  const { items, total } = await read('word', 1000, 600)
+  expect([(items as number[])[0], (items as number[]).length, total]).toEqual([6798, 1000, 1600])
+  expect(asked.slice(0, 2)).toEqual([
+    { search: 'word', limit: 1000, offset: 600 },
+    { search: 'word', before: 7996, limit: 1000, offset: 598 },
+  ])
+  await expect(read('word', 50, -5)).rejects.toThrow('INVALID_INPUT')
+})
+
+it('an interrupted search does not pass for a complete one, and a list without a search is one request', async () => {
   const { read, asked, abort } = openLog(20)
   abort.abort()
-  expect(await read('word', 5)).toMatchObject({ items: [18, 16], next: 16 })
+  await expect(read('word', 5)).rejects.toMatchObject({ code: 'INTERRUPTED' })
   for (const blank of [undefined, '', '  ']) await read(blank, 5, 2)
   expect(asked.slice(1)).toEqual([1, 2, 3].map(() => ({ limit: 5, offset: 2 })))
 })
