@@ -90,12 +90,23 @@ describe('the tail of requests', () => {
   })
 })
 
+it('the figures go on after the clock of the daemon was put back', () => {
+  let tail: Tail | null = null
+  const hour = 3_600_000
+  for (const start of [time + hour, time])
+    for (let second = 0; second < 80; second++)
+      tail = addEvent(tail, requests({ at: new Date(start + second * 1000).toISOString() }))
+  expect(lastSeconds(tail!, time + 80_000).filter((second) => second.requests === 1)).toHaveLength(59)
+  expect(tail!.seconds).toHaveLength(60)
+})
+
 describe('a filter', () => {
   it.each([
     ['miss', { result: ['miss'] }],
     ['hit|stale products', { result: ['hit', 'stale'], type: ['products'] }],
     ['/checkout >1s !cart', { path: '/checkout' }],
     ['/a|/b 5xx', {}],
+    ['/schuhe/größe-39', { path: '/schuhe/gr' }],
     ['missing', {}],
   ])('%s is passed on to the daemon as far as it can apply it', (filter, input) => {
     expect(withFilter({}, filter)).toEqual(input)

@@ -13,11 +13,16 @@ export function withFilter(base: LiveInput, filter: string): LiveInput {
   const input: LiveInput = { ...base }
   for (const word of wordsOf(filter)) {
     const names = alternatives(word)
-    if (word.startsWith('/') && names.length === 1) input.path ??= word.slice(0, longestPath)
+    if (word.startsWith('/') && names.length === 1) input.path ??= asciiStart(word).slice(0, longestPath)
     else if (areAll(names, visitorResults)) input.result ??= names
     else if (areAll(names, trafficTypes)) input.type ??= names
   }
   return input
+}
+
+/** What precedes letters outside ASCII: the screen shows them decoded, and the daemon has them as the visitor sent them. */
+function asciiStart(path: string): string {
+  return /^[\u0000-\u007f]*/.exec(path)![0]
 }
 
 /** Characters of a path that the daemon accepts. */

@@ -73,7 +73,8 @@ function addSeconds(before: Tail['seconds'], requests: readonly LiveRequest[], n
   }
   const latest = secondOf(last.at)
   seconds.set(latest.second, { ...latest, requests: latest.requests + notShown })
-  return [...seconds.values()].toSorted((one, other) => one.second - other.second).slice(-mostSeconds)
+  // In the order of arrival: after a clock was put back, the latest seconds have the lower numbers.
+  return [...seconds.values()].slice(-mostSeconds)
 }
 
 function addMisses(before: Tail['misses'], requests: readonly LiveRequest[]): Tail['misses'] {
