@@ -29,8 +29,8 @@ export interface EffectsOptions {
 /** Carries out what keys ask for. */
 export class Effects {
   readonly #to: EffectsOptions
-  /** The change of the concurrency that is still to be requested; null while no request is in flight. */
-  #change: number | null = null
+  /** By run with a request in flight: the change of its concurrency that is still to be requested. */
+  readonly #changes = new Map<string, number>()
 
   constructor(options: EffectsOptions) {
     this.#to = options
@@ -70,13 +70,12 @@ export class Effects {
 
   /** Changes the concurrency. A key that repeats while a request is in flight is added to the next one. */
   async #adjust(id: string, by: number): Promise<void> {
-    if (this.#change !== null) return void (this.#change += by)
-    this.#change = by
+    const waiting = this.#changes.get(id)
+    if (waiting !== undefined) return void this.#changes.set(id, waiting + by)
     const { source, notice, hurry } = this.#to
     try {
-      while (this.#change !== 0) {
-        const change = this.#change
-        this.#change = 0
+      for (let change = by; change !== 0; change = this.#changes.get(id)!) {
+        this.#changes.set(id, 0)
         const { progress } = (await source.perform('warmup.concurrency', { progressId: id, change })) as {
           progress: { concurrency: number }
         }
@@ -85,7 +84,7 @@ export class Effects {
     } catch (error) {
       notice(`Cannot change the concurrency: ${reason(error)}`, 'bad')
     }
-    this.#change = null
+    this.#changes.delete(id)
     hurry()
   }
 

@@ -87,6 +87,31 @@ describe('keys', () => {
     expect(text()).not.toContain('speed')
   })
 
+  it('a key for the next run does not change the one whose request is still in flight', async () => {
+    const gate = Promise.withResolvers<void>()
+    const asked: unknown[] = []
+    let id = 'first'
+    const { text, press } = start({
+      'warmup.watch': () => watched(700, { progress: { id } }),
+      'warmup.concurrency': async (input: unknown) => {
+        asked.push(input)
+        await gate.promise
+        return { success: true, progress: { concurrency: 4 } }
+      },
+    })
+    await until(() => expect(text()).toContain('run first'))
+    press('+')
+    id = 'second'
+    await until(() => expect(text()).toContain('run second'))
+    press('-')
+    gate.resolve()
+    await until(() => expect(asked).toHaveLength(2))
+    expect(asked).toEqual([
+      { progressId: 'first', change: 1 },
+      { progressId: 'second', change: -1 },
+    ])
+  })
+
   it('a concurrency that is refused is said, and the next key is tried again', async () => {
     let refused = 0
     const { text, press } = start({
