@@ -39,7 +39,7 @@ export function toJsonLine(value: unknown): string {
 
 const escapes = /(?:%[89a-f][0-9a-f])+/gi
 // Characters without a width or a shape of their own would disguise the URL.
-const unreadable = /[\p{C}\p{Z}]/u
+const unreadable = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 /** A URL for reading: escaped letters and signs outside ASCII are decoded, everything that has a meaning in a URL or none on a screen is not. */
 export function readableUrl(url: string): string {

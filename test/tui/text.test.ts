@@ -46,6 +46,10 @@ describe('the width of a text', () => {
     // A slash, a blank, an escape sequence, a C1 control, a bidirectional override, a zero-width blank, and no UTF-8.
     for (const url of ['/a%2Fb', '/a%20b', '/%1b[2J', '/%C2%9B2J', '/%E2%80%AEgpj', '/%E2%80%8B', '/%FF%FE', '/%E9%9D'])
       expect(cutUrl(url, 40)).toBe(url)
+    // A Hangul filler, a variation selector, a combining joiner and a blank Braille pattern, which draw nothing.
+    for (const invisible of ['%E3%85%A4', '%EF%B8%8F', '%CD%8F', '%E2%A0%80'])
+      expect(cutUrl(`/shoes${invisible}`, 40)).toBe(`/shoes${invisible}`)
+    expect(cutUrl('/a%CC%88rmel/%E0%A4%B9%E0%A4%BF', 40)).toBe('/a\u0308rmel/हि')
     expect(cells(cutUrl(`/${'%E9%9D%B4'.repeat(60)}`, 21))).toBeLessThanOrEqual(21)
   })
 
