@@ -113,8 +113,9 @@ function withStablePlan<Row>(db: RecordsDatabase, query: CompiledQuery<Row>): Co
   return { ...query, sql: parts.join('+?') }
 }
 
-/** A condition: the column contains the text, ignoring case. Wildcards in the text have no meaning. */
+/** A condition: the column contains the text, ignoring the case of ASCII letters, as `lower` does in both databases. Wildcards have no meaning. */
 export function contains(column: string, part: string): RawBuilder<boolean> {
-  const pattern = `%${part.toLowerCase().replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  const small = part.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+  const pattern = `%${small.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
   return sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`
 }

@@ -70,6 +70,14 @@ describe('a search', () => {
     )
   })
 
+  it('finds a tag as it is spelt, whatever its letters are', async () => {
+    const { purging, records } = await openPurges()
+    await purging.invalidate(by('api', null, { scope: 'tags', tags: ['Ärmel-ÉTÉ'] }))
+    const search = { before: null, most: 50, budget: Infinity, now: () => 0, signal: new AbortController().signal }
+    for (const text of ['Ärmel-ÉTÉ', 'ÄRMEL', 'ÉtÉ'])
+      expect((await searchPurges(records.db, { ...search, text })).items).toHaveLength(1)
+  })
+
   it('names who caused a purge', async () => {
     const { purges } = await openLog()
     expect((await purges('listings')).items).toMatchObject([{ source: 'api', actor: 'erp-sync' }])
