@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { contains } from '../../records/statements.ts'
 import type { RecordsDatabase } from '../../records/schema.ts'
-import { readItems, type PurgeItem } from './purge-items.ts'
+import { purgeModes, readItems, type PurgeItem } from './purge-items.ts'
 import { invalidationColumns, toInvalidationItem, type InvalidationItem } from './invalidation-log.ts'
 
 /** What to search for, and how long. */
@@ -27,7 +27,7 @@ export interface Found<Item> {
   searchedTo: string | null
 }
 
-/** Finds purges by URL, tag, type, source and actor, newest first. */
+/** Finds purges by URL, tag, type, source, actor, mode and deliveries, newest first. */
 export async function searchPurges(db: RecordsDatabase, search: Search): Promise<Found<PurgeItem>> {
   const words = wordsOf(search.text)
   const { ids, next } = await scanBack(db, 'purges', search, async (from, before, limit) => {
@@ -40,10 +40,17 @@ export async function searchPurges(db: RecordsDatabase, search: Search): Promise
       .where('p.id', '>=', from)
       .where('p.id', '<', before)
     for (const word of words)
-      rows = rows.where(({ or }) =>
+      rows = rows.where(({ or, eb, exists, selectFrom }) =>
         or([
           ...spellingsOf(word).map((each) => contains('u.url', each)),
           ...['t.tag', 'p.value', 'p.source', 'p.kind', 'i.actor'].map((column) => contains(column, word)),
+          eb('p.soft', 'in', modesOf(word)),
+          exists(
+            selectFrom('purge_deliveries as d')
+              .select('d.purge_id')
+              .whereRef('d.purge_id', '=', 'p.id')
+              .where(or(['d.proxy', 'd.status'].map((column) => contains(column, word)))),
+          ),
         ]),
       )
     return rows.orderBy('p.id', 'desc').limit(limit).execute()
@@ -81,6 +88,11 @@ function wordsOf(text: string): string[] {
 /** A word as it was typed, and as URLs have it. */
 function spellingsOf(word: string): string[] {
   return [...new Set([word, encodeURI(word)])]
+}
+
+/** The modes whose names contain a word, as the log has them. */
+function modesOf(word: string): number[] {
+  return purgeModes.flatMap((mode, index) => (mode.includes(word.toLowerCase()) ? [index] : []))
 }
 
 /** Rows of the first slice and the most of one. */

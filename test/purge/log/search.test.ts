@@ -78,6 +78,18 @@ describe('a search', () => {
       expect((await searchPurges(records.db, { ...search, text })).items).toHaveLength(1)
   })
 
+  it('finds purges by their mode and by their deliveries, which a list shows too', async () => {
+    const { purging, records } = await openPurges({ proxies: ['varnish-1'] })
+    await purging.invalidate(by('api', null, { scope: 'tags', tags: ['kept'] }))
+    await purging.invalidate({ ...by('api', null, { scope: 'tags', tags: ['stale'] }), soft: true })
+    const search = { before: null, most: 50, budget: Infinity, now: () => 0, signal: new AbortController().signal }
+    const find = async (text: string) => keys((await searchPurges(records.db, { ...search, text })).items)
+    expect(await find('HARD')).toEqual(['kept'])
+    expect(await find('soft')).toEqual(['stale'])
+    expect(await find('Varnish-1 pend')).toEqual(['stale', 'kept'])
+    expect(await find('varnish-2')).toEqual([])
+  })
+
   it('names who caused a purge', async () => {
     const { purges } = await openLog()
     expect((await purges('listings')).items).toMatchObject([{ source: 'api', actor: 'erp-sync' }])
