@@ -41,13 +41,13 @@ interface Range {
 
 export function toSearch(text: string, before: number | undefined, range: Range, signal: AbortSignal): Search {
   const most = Math.min(range.offset, mostSkipped) + range.limit
-  return { text, before: before ?? null, most, budget, now: () => performance.now(), signal }
+  return { text, before: before ?? null, most, skip: range.offset, budget, now: () => performance.now(), signal }
 }
 
 /** Entries that a search skips; `before` goes further. */
 const mostSkipped = 10_000
 
 /** The answer to a search. */
-export function found<Item>(range: Range, { items, next, searchedTo }: Found<Item>) {
-  return { ...succeeded, total: items.length, ...range, items: items.slice(range.offset), next, searchedTo }
+export function found<Item>(range: Range, result: Found<Item>) {
+  return { ...succeeded, ...range, ...result }
 }

@@ -10,8 +10,10 @@ export interface Search {
   text: string
   /** Only rows with lower numbers; null: from the newest row on. */
   before: number | null
-  /** Entries to find. */
+  /** Entries to find, with those to skip. */
   most: number
+  /** Entries to leave out, the newest ones. */
+  skip?: number
   /** Milliseconds after which the search stops, wherever it is. */
   budget: number
   /** Monotonic milliseconds. */
@@ -21,6 +23,8 @@ export interface Search {
 
 export interface Found<Item> {
   items: Item[]
+  /** Entries that were found, with those that were skipped. */
+  total: number
   /** Where to go on: a value for `before`. Null once the whole log was searched. */
   next: number | null
   /** The time of the oldest row that was looked at, as ISO 8601; null once the whole log was searched. */
@@ -55,7 +59,8 @@ export async function searchPurges(db: RecordsDatabase, search: Search): Promise
       )
     return rows.orderBy('p.id', 'desc').limit(limit).execute()
   })
-  return { items: await readItems(db, ids), next, searchedTo: await timeOf(db, 'purges', next) }
+  const items = await readItems(db, ids.slice(search.skip ?? 0))
+  return { items, total: ids.length, next, searchedTo: await timeOf(db, 'purges', next) }
 }
 
 /** Finds invalidations by what they name, source and actor, newest first. */
@@ -72,9 +77,10 @@ export async function searchInvalidations(db: RecordsDatabase, search: Search): 
       )
     return rows.orderBy('id', 'desc').limit(limit).execute()
   })
-  const rows = await db.selectFrom('invalidations').select(invalidationColumns).where('id', 'in', ids).execute()
+  const shown = ids.slice(search.skip ?? 0)
+  const rows = await db.selectFrom('invalidations').select(invalidationColumns).where('id', 'in', shown).execute()
   const items = rows.toSorted((one, other) => other.id - one.id).map(toInvalidationItem)
-  return { items, next, searchedTo: await timeOf(db, 'invalidations', next) }
+  return { items, total: ids.length, next, searchedTo: await timeOf(db, 'invalidations', next) }
 }
 
 function wordsOf(text: string): string[] {
@@ -95,8 +101,8 @@ function modesOf(word: string): number[] {
   return purgeModes.flatMap((mode, index) => (mode.includes(word.toLowerCase()) ? [index] : []))
 }
 
-/** Rows of the first slice and the most of one. */
-const [firstSlice, largestSlice] = [500, 5_000]
+/** Rows of the first slice, and the fewest and most of one. */
+const [firstSlice, smallestSlice, largestSlice] = [500, 50, 5_000]
 /** Duration of a slice in milliseconds: visitors of the same process wait for no longer one. */
 const sliceTime = 5
 
@@ -117,16 +123,23 @@ async function scanBack(
   let size = firstSlice
   for (let before = Math.min(start ?? Infinity, last + 1); before > first;) {
     if (ids.length >= most || now() >= end || signal.aborted) return { ids, next: before }
+    await nextSlice()
     const began = now()
     const from = Math.max(first, before - size)
     const rows = await read(from, before, most - ids.length)
     ids.push(...rows.map(({ id }) => id))
     // A full answer may have left rows of the slice out.
     before = ids.length >= most ? rows.at(-1)!.id : from
-    size = now() - began > sliceTime ? Math.max(firstSlice, size / 2) : Math.min(largestSlice, size * 2)
-    await nextTurn()
+    size = now() - began > sliceTime ? Math.max(smallestSlice, Math.floor(size / 2)) : Math.min(largestSlice, size * 2)
   }
   return { ids, next: null }
+}
+
+let slices: Promise<void> = Promise.resolve()
+
+/** Resolves when the next slice may be read: one per turn of the event loop, however many searches there are. */
+function nextSlice(): Promise<void> {
+  return (slices = slices.then(() => nextTurn()))
 }
 
 async function timeOf(

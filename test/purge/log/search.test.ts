@@ -101,7 +101,7 @@ describe('a search', () => {
     expect((await invalidations('erp')).items).toMatchObject([{ scope: 'type' }, { scope: 'tags', actor: 'erp-sync' }])
     expect((await invalidations('靴')).items).toMatchObject([{ source: 'purge-method' }])
     expect(await invalidations('navi erp')).toMatchObject({ items: [{ scope: 'tags' }], next: null })
-    expect(await invalidations('nothing')).toEqual({ items: [], next: null, searchedTo: null })
+    expect(await invalidations('nothing')).toEqual({ items: [], total: 0, next: null, searchedTo: null })
   })
 
   it('goes on where it stopped, without a gap or a repetition', async () => {
@@ -122,7 +122,7 @@ describe('a search', () => {
     const { purges, invalidations } = await openLog()
     for (const change of [{ budget: 0 }, { signal: AbortSignal.abort() }]) {
       const stopped = await purges('damen', change)
-      expect(stopped).toEqual({ items: [], next: 8, searchedTo: null })
+      expect(stopped).toEqual({ items: [], total: 0, next: 8, searchedTo: null })
       expect(await invalidations('damen', change)).toMatchObject({ items: [], next: 7 })
       expect((await purges('damen', { before: stopped.next })).items).toHaveLength(1)
     }
