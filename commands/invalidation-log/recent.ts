@@ -1,6 +1,6 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { listFlags, presentList, type Column, type EntryOf } from '#src/cli/list.ts'
-import { readLog, searchFlag } from '#src/cli/search-log.ts'
+import { listFlags, type Column, type EntryOf } from '#src/cli/list.ts'
+import { presentLog, readLog, searchFlag } from '#src/cli/search-log.ts'
 import { recentInvalidations } from '#src/operations/purge-log.ts'
 
 const columns: readonly Column<EntryOf<typeof recentInvalidations>>[] = [
@@ -29,7 +29,7 @@ export default class InvalidationLogRecent extends BaseCommand {
     const empty = 'No invalidation is in the log.'
     const value = await this.performing((session) => readLog(session, recentInvalidations, flags))
     return this.show(value, (list, output) =>
-      presentList({ columns, ...list, noun: 'invalidation', empty }, output, flags),
+      presentLog({ columns, ...list, noun: 'invalidation', empty }, output, flags),
     )
   }
 }

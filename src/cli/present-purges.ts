@@ -2,8 +2,9 @@ import { plural } from '../lib/format.ts'
 import type { Purged } from '../operations/purge.ts'
 import type { PurgeItemValue, PurgeStatistics } from '../operations/purge-log.ts'
 import { drawChart, isWorthDrawing } from './chart.ts'
-import { presentList, type Column, type ViewFlags } from './list.ts'
+import type { Column, ViewFlags } from './list.ts'
 import type { Output } from './output.ts'
+import { presentLog, type Log } from './search-log.ts'
 
 /** Prints how many pages were purged, or would be, and the reverse proxies that purge them too. */
 export async function presentPurged(value: Purged, output: Output, soft: boolean): Promise<void> {
@@ -83,11 +84,11 @@ export async function presentHours(hourly: PurgeStatistics['hourly'], output: Ou
 
 /** Prints purges as a list. */
 export async function presentPurges(
-  list: { items: readonly PurgeItemValue[]; total?: number },
+  list: Pick<Log<PurgeItemValue>, 'items' | 'total' | 'next' | 'searchedTo'>,
   output: Output,
   flags: ViewFlags,
 ): Promise<void> {
-  await presentList({ columns, ...list, noun: 'purge', empty: 'No purge is in the log.' }, output, flags)
+  await presentLog({ columns, ...list, noun: 'purge', empty: 'No purge is in the log.' }, output, flags)
 }
 
 function keyOf(item: PurgeItemValue): string | null {

@@ -2,6 +2,8 @@ import * as Flags from '@oclif/core/flags'
 import { PagecacheError } from '../errors.ts'
 import type { Given } from '../operations/operation.ts'
 import type { recentInvalidations, recentPurges } from '../operations/purge-log.ts'
+import { presentList, type List, type ViewFlags } from './list.ts'
+import type { Output } from './output.ts'
 import type { Session } from './session.ts'
 
 /** The flag of lists that can be searched. */
@@ -35,4 +37,18 @@ export async function readLog<Op extends Searched>(
   // On this machine an interrupted search ends without an error, and what it has found would look complete.
   if (signal.aborted) throw new PagecacheError('INTERRUPTED', 'Interrupted.')
   return { ...value, total, limit, offset, items }
+}
+
+/** A list from a log, with how far a search went. */
+export interface Log<Item> extends List<Item> {
+  next?: number | null | undefined
+  searchedTo?: string | null | undefined
+}
+
+/** Prints a list from a log. After a search, says that nothing matches, or that older entries may match too. */
+export async function presentLog<Item>(list: Log<Item>, output: Output, flags: ViewFlags): Promise<void> {
+  const { next, searchedTo, noun } = list
+  await presentList({ ...list, empty: next === undefined ? list.empty : `No ${noun} matches.` }, output, flags)
+  if (typeof next !== 'number' || !output.terminal || flags.csv || flags.jsonl) return
+  output.prose(`Searched back to ${searchedTo}; older ones may match too. Show more with --limit and --offset.`)
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { readLog } from '../../src/cli/search-log.ts'
+import { Output } from '../../src/cli/output.ts'
+import { presentLog, readLog } from '../../src/cli/search-log.ts'
 import { recentPurges } from '../../src/operations/purge-log.ts'
 
 /** A log of entries that are numbered from 0, of which a request looks at four. */
@@ -54,4 +55,19 @@ it('an interrupted search does not pass for a complete one, and a list without a
   await expect(read('word', 5)).rejects.toMatchObject({ code: 'INTERRUPTED' })
   for (const blank of [undefined, '', '  ']) await read(blank, 5, 2)
   expect(asked.slice(1)).toEqual([1, 2, 3].map(() => ({ limit: 5, offset: 2 })))
+})
+
+it('a search says on a terminal that nothing matches, or that there may be more', async () => {
+  const present = async (part: object, isTTY = true) => {
+    let text = ''
+    const output = new Output({ isTTY, columns: 60, write: (chunk) => (text += chunk) })
+    const columns = [{ name: 'id', value: (id: number) => id }]
+    await presentLog({ columns, items: [], noun: 'purge', empty: 'The log is empty.', ...part }, output, {})
+    return text
+  }
+  expect(await present({})).toBe('The log is empty.\n')
+  expect(await present({ next: null })).toBe('No purge matches.\n')
+  const more = { items: [7], total: 1, next: 6, searchedTo: '2026-11-01T08:15:00.000Z' }
+  expect(await present(more)).toContain('Searched back to 2026-11-01T08:15:00.000Z; older ones may\nmatch too.')
+  expect(await present(more, false)).toBe('id\n7\n')
 })
