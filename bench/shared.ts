@@ -28,7 +28,7 @@ const reply = {
   body: samplePage().identity,
 }
 const redis = await startRedis()
-const clock = { now: () => 1, admits: () => Promise.resolve(true) }
+const clock = { now: () => ({ history: 1, number: 1 }), admits: () => Promise.resolve(true) }
 
 async function openNode(): Promise<Site & { shared: SharedPages }> {
   const shared = new SharedPages({

@@ -1,3 +1,4 @@
+import type { PurgeTime } from '../cluster/clock.ts'
 import type { SharedPages } from '../cluster/shared/shared-pages.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
@@ -17,7 +18,7 @@ export interface OriginFetch {
   sent: readonly HeaderPair[]
   fence: Fence
   /** The purge clock when the fetch began; null when other nodes must not get the page. */
-  clock: number | null
+  clock: PurgeTime | null
   /** In terms of `performance.now`. */
   started: number
   /** True for a warmup, which waits until the page is stored; a visitor gets it before. */

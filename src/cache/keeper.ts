@@ -49,7 +49,7 @@ export class Keeper {
   }
 
   /** Offers a page to the other nodes, unless it is for visitors with one unconfirmed variant. */
-  #share(page: Page, body: Buffer, clock: number | null): void {
+  #share(page: Page, body: Buffer, clock: OriginFetch['clock']): void {
     if (clock !== null && !page.key.includes(unconfirmedMark)) this.#options.shared?.write(page, body, clock)
   }
 

@@ -98,7 +98,7 @@ export class Applier {
     if (identity !== this.#at.identity || number < floor || number > last) return this.#startEmpty()
     this.#resumedAt ??= last
     await this.#apply(purges)
-    lease.position = this.#at.number
+    lease.moveTo(this.#at.identity, this.#at.number)
     const isBehind = purges.length >= readLimit
     if (this.#isLive) await this.#renew()
     else if (!isBehind) await this.#admit()
@@ -126,7 +126,7 @@ export class Applier {
     const position = { identity, number: last }
     await this.#join(position)
     this.#at = position
-    lease.position = last
+    lease.moveTo(identity, last)
     await store.save(position)
     return true
   }

@@ -1,3 +1,6 @@
+import { hash } from 'node:crypto'
+import type { PurgeTime } from './clock.ts'
+
 /** The clocks of a machine, in milliseconds. */
 export interface Clocks {
   /** Monotonic; the same in all threads. It may stand still while the machine sleeps. */
@@ -10,7 +13,7 @@ export interface Clocks {
 export type Standing = 'confirmed' | 'unconfirmed' | 'none'
 
 /** Places of the values. */
-const [leaseMono, leaseWall, aloneMono, aloneWall, position] = [0, 1, 2, 3, 4] as const
+const [leaseMono, leaseWall, aloneMono, aloneWall, history, position] = [0, 1, 2, 3, 4, 5] as const
 
 /**
  * The lease under which a process serves pages, in memory that its threads share. It ends when either clock says so: the monotonic clock
@@ -21,7 +24,7 @@ export class Lease {
   readonly memory: SharedArrayBuffer
   readonly #values: Float64Array
 
-  constructor(memory = new SharedArrayBuffer(5 * Float64Array.BYTES_PER_ELEMENT)) {
+  constructor(memory = new SharedArrayBuffer(6 * Float64Array.BYTES_PER_ELEMENT)) {
     this.memory = memory
     this.#values = new Float64Array(memory)
   }
@@ -41,7 +44,7 @@ export class Lease {
 
   /** Ends it at once, and with it the time without one. */
   drop(): void {
-    this.#values.fill(0, leaseMono, position)
+    this.#values.fill(0, leaseMono, history)
   }
 
   /** @param now read after the request arrived, the monotonic clock first */
@@ -54,14 +57,24 @@ export class Lease {
   /** Tells the cache whether it may serve pages now. */
   readonly reader = { standing: (): Standing => this.standing(readClocks()) }
 
-  /** The number up to which this process has applied purges. */
-  get position(): number {
-    return this.#values[position]!
-  }
-
-  set position(number: number) {
+  /** Notes up to which purge of which database this process has applied them. Another database only without a lease. */
+  moveTo(identity: string, number: number): void {
+    this.#values[history] = historyOf(identity)
     this.#values[position] = number
   }
+
+  /** The last purge that this process has applied; null without a lease. */
+  now(clocks: Clocks): PurgeTime | null {
+    const values = this.#values
+    const time = { history: values[history]!, number: values[position]! }
+    // The other thread ends the lease before it changes the history.
+    return this.standing(clocks) === 'confirmed' && values[history] === time.history ? time : null
+  }
+}
+
+/** A number that stands for a database and its history. */
+export function historyOf(identity: string): number {
+  return Number.parseInt(hash('sha256', identity, 'hex').slice(0, 12), 16)
 }
 
 /** The clocks of this machine. */

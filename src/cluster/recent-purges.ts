@@ -1,66 +1,90 @@
-import type { Purgeable, PurgeClock } from './clock.ts'
-import { readClocks, type Lease } from './lease.ts'
+import type { Purgeable, PurgeClock, PurgeTime } from './clock.ts'
+import { historyOf, readClocks, type Lease } from './lease.ts'
 import type { Ledger, Purge } from './ledger.ts'
 import { readLimit } from './protocol.ts'
 import { maySelect } from './removal.ts'
 
 /** Most purges in memory. A page that was fetched before the oldest of them counts as outdated. */
 const most = 10_000
+/** How long a visitor waits for the latest purges, in milliseconds. Then the page comes from the shop. */
+const patience = 250
 
-/** The latest purges, which this process reads when its position has moved. */
+/**
+ * The latest purges, as the database has them. The position of this process is not enough: a purge on this machine is answered before
+ * the position has moved, and the pages of any purge leave the store before. So they are read anew for each page of another node;
+ * looks that wait at the same time share a read.
+ */
 export class RecentPurges implements PurgeClock {
   readonly #lease: Lease
   readonly #ledger: Pick<Ledger, 'read'>
   #purges: Purge[] = []
-  #identity = ''
+  /** Null before the first read. */
+  #history: number | null = null
   /** Purges after the first number, up to the second, are in memory. */
   #from = 0
   #to = 0
-  #reading: Promise<void> | null = null
+  #reading: Promise<void> = Promise.resolve()
+  /** The read that follows the one in progress. */
+  #next: Promise<void> | null = null
 
   constructor(lease: Lease, ledger: Pick<Ledger, 'read'>) {
     this.#lease = lease
     this.#ledger = ledger
   }
 
-  now(): number | null {
-    return this.#lease.standing(readClocks()) === 'confirmed' ? this.#lease.position : null
+  now(): PurgeTime | null {
+    return this.#lease.now(readClocks())
   }
 
-  async admits(fetchedAt: number, page: Purgeable): Promise<boolean> {
-    const now = this.now()
-    if (now === null) return false
-    if (fetchedAt === now) return true
-    // A reading in progress may have begun before the last purge.
-    for (let reads = 0; this.#to < now && reads < 2; reads += 1) await (this.#reading ??= this.#read(now))
-    if (this.#to < now || fetchedAt < this.#from) return false
+  async admits({ history, number: fetchedAt }: PurgeTime, page: Purgeable): Promise<boolean> {
+    if (this.now()?.history !== history) return false
+    await within(patience, this.#latest())
+    // The lease may have ended meanwhile, or another database have taken over.
+    if (this.now()?.history !== history || this.#history !== history) return false
+    // A number that the database does not have was given by another history, whatever its name.
+    if (fetchedAt < this.#from || fetchedAt > this.#to) return false
     return !this.#purges.some(
       ({ number, removals }) => number > fetchedAt && removals.some((removal) => maySelect(removal, page)),
     )
   }
 
-  async #read(now: number): Promise<void> {
-    try {
-      for (let isWhole = false; !isWhole;) {
-        // The first time only what pages in use may need.
-        const after = this.#identity === '' ? Math.max(0, now - most) : this.#to
-        const { identity, floor, purges } = await this.#ledger.read(after)
-        if (identity !== this.#identity) this.#restart(identity, Math.max(floor, after))
-        else if (after < floor) this.#restart(identity, floor)
-        this.#purges.push(...purges)
-        isWhole = purges.length < readLimit
-        this.#to = purges.at(-1)?.number ?? Math.max(this.#to, now)
-      }
-      const dropped = this.#purges.splice(0, this.#purges.length - most).at(-1)
-      if (dropped !== undefined) this.#from = dropped.number
-    } finally {
-      this.#reading = null
-    }
+  /** Resolves after a read that has begun after the call. */
+  #latest(): Promise<void> {
+    return (this.#next ??= this.#reading
+      .catch(() => {})
+      .then(() => {
+        this.#next = null
+        return (this.#reading = this.#read())
+      }))
   }
 
-  #restart(identity: string, from: number): void {
-    this.#identity = identity
+  async #read(): Promise<void> {
+    for (let isWhole = false; !isWhole;) {
+      // The first time only what pages in use may need.
+      const after = this.#history === null ? Math.max(0, (this.now()?.number ?? 0) - most) : this.#to
+      const { identity, last, floor, purges } = await this.#ledger.read(after)
+      const history = historyOf(identity)
+      // Another database, or one that has forgotten purges.
+      if (history !== this.#history || last < this.#to) this.#restart(history, Math.max(floor, Math.min(after, last)))
+      else if (after < floor) this.#restart(history, floor)
+      this.#purges.push(...purges)
+      isWhole = purges.length < readLimit
+      this.#to = purges.at(-1)?.number ?? Math.max(this.#to, last)
+    }
+    const dropped = this.#purges.splice(0, this.#purges.length - most).at(-1)
+    if (dropped !== undefined) this.#from = dropped.number
+  }
+
+  #restart(history: number, from: number): void {
+    this.#history = history
     this.#purges = []
     this.#from = this.#to = from
   }
+}
+
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`the latest purges were not read within ${ms} ms`)), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Lease, readClocks } from '../../src/cluster/lease.ts'
+import { historyOf, Lease, readClocks } from '../../src/cluster/lease.ts'
 import type { Purge } from '../../src/cluster/ledger.ts'
 import { RecentPurges } from '../../src/cluster/recent-purges.ts'
 import { applyRemovals, type Removal } from '../../src/cluster/removal.ts'
@@ -41,29 +41,65 @@ it('marks pages as stale where the purge is soft', async () => {
   expect(after!.staleAt).toBeLessThan(before!.staleAt)
 })
 
-it('admits a page of another node only if no purge since its fetch selects it, and only under a lease', async () => {
-  const purges: Purge[] = ['red', 'blue', 'green'].map((tag, index) => {
-    return { number: 11 + index, store: '', removals: [{ kind: 'tags', tags: [tag] }] }
-  })
+/** The clock of a process with a lease, and the purges that its database has. */
+function openClock() {
+  const purges: Purge[] = []
+  const database = { identity: 'one', last: 13, floor: 10, purges }
   const lease = new Lease()
   const recent = new RecentPurges(lease, {
-    read: async (after) => ({
-      identity: 'one',
-      last: 13,
-      floor: 10,
-      purges: purges.filter((each) => each.number > after),
-    }),
+    read: async (after) => ({ ...database, purges: database.purges.filter((each) => each.number > after) }),
   })
   const page = { url: `${origin}/a`, type: 'products', tags: ['blue'] } as const
-  lease.position = 13
-  expect([recent.now(), await recent.admits(13, page)]).toEqual([null, false])
+  const admits = (number: number, identity = 'one') => recent.admits({ history: historyOf(identity), number }, page)
+  const purge = (...tags: string[]) => {
+    for (const tag of tags)
+      database.last =
+        purges.push({
+          number: database.floor + purges.length + 1,
+          store: '',
+          removals: [{ kind: 'tags', tags: [tag] }],
+        }) + database.floor
+  }
+  return { database, lease, recent, admits, purge }
+}
+
+it('admits a page of another node only if no purge since its fetch selects it, and only under a lease', async () => {
+  const { lease, recent, admits, purge } = openClock()
+  purge('red', 'blue', 'green')
+  lease.moveTo('one', 13)
+  expect([recent.now(), await admits(13)]).toEqual([null, false])
   lease.grant(readClocks(), 60_000, 0)
-  expect(recent.now()).toBe(13)
-  expect(await Promise.all([9, 10, 11, 12, 13].map((at) => recent.admits(at, page)))).toEqual([
+  expect(recent.now()).toEqual({ history: historyOf('one'), number: 13 })
+  expect(await Promise.all([9, 10, 11, 12, 13, 14].map((at) => admits(at)))).toEqual([
     false,
     false,
     false,
     true,
     true,
+    false,
   ])
+})
+
+it('considers a purge that has removed pages already and that the position does not have yet', async () => {
+  const { lease, admits, purge } = openClock()
+  purge('red')
+  lease.moveTo('one', 11)
+  lease.grant(readClocks(), 60_000, 0)
+  expect(await admits(11)).toBe(true)
+  purge('blue')
+  expect(await admits(11)).toBe(false)
+})
+
+it('admits no page of another database, nor one with a number that its own has lost', async () => {
+  const { database, lease, admits, purge } = openClock()
+  purge('red', 'green', 'green')
+  lease.moveTo('one', 13)
+  lease.grant(readClocks(), 60_000, 0)
+  expect([await admits(13, 'another'), await admits(13)]).toEqual([false, true])
+  // The same identity, as after a restored copy of the files.
+  database.purges.length = 1
+  database.last = 11
+  expect(await admits(13)).toBe(false)
+  database.identity = 'another'
+  expect([await admits(11), await admits(11, 'another')]).toEqual([false, false])
 })

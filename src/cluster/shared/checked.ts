@@ -1,3 +1,4 @@
+import type { PurgeTime } from '../clock.ts'
 import { pageTypes, type PageDraft } from '../../pages/page.ts'
 
 /**
@@ -74,4 +75,10 @@ export function asDraft(fields: Record<string, unknown>): PageDraft | null {
 /** The names of request fields; null for anything else. */
 export function asNames(value: unknown): string[] | null {
   return isListOf(isFieldName)(value) ? (value as string[]) : null
+}
+
+/** A value of the purge clock; null for anything else. */
+export function asPurgeTime(value: unknown): PurgeTime | null {
+  if (!isObject(value) || !isCount(value['history']) || !isCount(value['number'])) return null
+  return { history: value['history'] as number, number: value['number'] as number }
 }

@@ -1,6 +1,6 @@
 import { Gate } from '../../lib/gate.ts'
 import type { PageDraft } from '../../pages/page.ts'
-import type { PurgeClock } from '../clock.ts'
+import type { PurgeClock, PurgeTime } from '../clock.ts'
 import { noCounts, type SharedCounts } from './counts.ts'
 import { examine, type ServerHealth } from './health.ts'
 import { lockEnds, takeLock, waitFor, type Lock } from './locks.ts'
@@ -84,7 +84,7 @@ export class SharedPages {
   }
 
   /** The value of the purge clock for a fetch that begins now; null when its page must not be shared. */
-  clock(): number | null {
+  clock(): PurgeTime | null {
     return this.#options.clock.now()
   }
 
@@ -191,7 +191,7 @@ export class SharedPages {
   }
 
   /** Offers a page to the other nodes, in the background. `clock`: taken before its fetch began. */
-  write(draft: PageDraft, body: Buffer, clock: number): void {
+  write(draft: PageDraft, body: Buffer, clock: PurgeTime): void {
     this.#writer.add({ draft, body, clock })
   }
 

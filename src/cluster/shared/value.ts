@@ -1,7 +1,8 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { PageDraft } from '../../pages/page.ts'
 import { toRecord } from '../../pages/page-row.ts'
-import { asDraft, asNames, isObject } from './checked.ts'
+import type { PurgeTime } from '../clock.ts'
+import { asDraft, asNames, asPurgeTime, isObject } from './checked.ts'
 
 /** A page as one node gives it to the others. */
 export interface SharedPage {
@@ -9,7 +10,7 @@ export interface SharedPage {
   /** In the coding of the draft. */
   body: Buffer
   /** The purge clock of the node when the fetch began. */
-  clock: number
+  clock: PurgeTime
 }
 
 /** What a field of Redis holds: a page, or the names of the request fields that select its variants. */
@@ -75,8 +76,9 @@ export function decode(value: Buffer, name: string, secret: Buffer): SharedValue
   }
   const { clock, digest, record, ...named } = parsed
   const draft = isObject(record) ? asDraft({ ...record, ...named }) : null
-  if (draft === null || !Number.isSafeInteger(clock) || digest !== digestOf(body)) return null
-  return { kind: 'page', draft, body, clock: clock as number }
+  const time = asPurgeTime(clock)
+  if (draft === null || time === null || digest !== digestOf(body)) return null
+  return { kind: 'page', draft, body, clock: time }
 }
 
 /** The seal is keyed, so that write access to Redis is not enough to make one, and includes the name, so a value cannot be moved. */

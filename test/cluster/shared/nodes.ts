@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { CacheSettings } from '../../../src/cache/build.ts'
-import type { Purgeable, PurgeClock } from '../../../src/cluster/clock.ts'
+import type { Purgeable, PurgeClock, PurgeTime } from '../../../src/cluster/clock.ts'
 import { SharedPages, type SharedPagesOptions } from '../../../src/cluster/shared/shared-pages.ts'
 import type { Selection } from '../../../src/pages/page-store.ts'
 import { selects } from '../../../src/pages/removals.ts'
@@ -15,9 +15,9 @@ export class Purges {
   /** The clock of a node. */
   clock(node: { site: Site | null; applied: number }): PurgeClock {
     return {
-      now: () => node.applied,
-      admits: async (fetchedAt: number, page: Purgeable) =>
-        !this.#all.slice(fetchedAt).some((selection) => selects(selection, page)),
+      now: () => ({ history: 1, number: node.applied }),
+      admits: async ({ number }: PurgeTime, page: Purgeable) =>
+        !this.#all.slice(number).some((selection) => selects(selection, page)),
     }
   }
 

@@ -33,7 +33,12 @@ const draft: PageDraft = {
   originalSize: 8,
   generationMs: 12.5,
 }
-const page: SharedValue & { kind: 'page' } = { kind: 'page', draft, body: Buffer.from('the body'), clock: 41 }
+const page: SharedValue & { kind: 'page' } = {
+  kind: 'page',
+  draft,
+  body: Buffer.from('the body'),
+  clock: { history: 7, number: 41 },
+}
 const encoded = encode(page, name, secret)!
 
 describe('a shared value', () => {
