@@ -136,8 +136,7 @@ export class App {
       const { purge, warmup } = this.config
       const warming = (await import('./warmup/after-purge.ts')).warmingAfterPurges(warmup.afterPurge, purge.softAbove)
       const proxies = this.config.reverseProxies.map((proxy) => proxy.name)
-      const { cacheDir } = this.loaded.places
-      const pages = await this.pages()
+      const [pages, { cacheDir }] = [await this.pages(), this.loaded.places]
       if (this.#onThreadError !== null) {
         const { openPurger } = await import('./purge/purger.ts')
         return openPurger({
@@ -157,19 +156,23 @@ export class App {
         import('./purge/purging.ts'),
         import('./pages/filesystem-store.ts'),
       ])
-      const [records, queue] = [await this.records(), await this.queue()]
       return openPurging({
-        records,
+        records: await this.records(),
         pages,
-        queue,
+        queue: await this.queue(),
         now: Date.now,
         owner: thisProcess(),
         proxies,
         ...warming,
         clearDirectory: (trace) => clearApplicationCache(cacheDir, trace),
-        cluster: await this.#node?.purges(records.db, cacheDir),
+        cluster: await this.purgeCluster(),
       })
     })
+  }
+
+  /** The other nodes, for purges of a process without a thread for them; null with one machine. */
+  async purgeCluster() {
+    return this.#node && this.#node.purges((await this.records()).db, this.loaded.places.cacheDir)
   }
 
   /** The pages that all nodes share; null without `cache.shared.url`. */

@@ -67,7 +67,7 @@ async function main(): Promise<void> {
       cluster,
     })
     const member = cluster && (await openMember(records, pages, cluster))
-    const deliveries = new ThreadDeliveries({ db: records.db, pages, queue, onEvent: report })
+    const deliveries = new ThreadDeliveries({ db: records.db, pages, cluster, queue, onEvent: report })
     const perform = async (id: number, task: PurgerTask): Promise<Invalidated | number> => {
       if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
       if (task.kind === 'remove') return removals.remove(task.removal)

@@ -1,26 +1,51 @@
-import type { PageStore } from '../pages/page-store.ts'
+import type { PurgeCluster } from '../cluster/purge-cluster.ts'
+import { applyRemovals, type Removal, type RemovalStore } from '../cluster/removal.ts'
+import type { RecordsDatabase } from '../records/schema.ts'
 import type { Pending } from './deliver/plan.ts'
 
+export interface Refetching {
+  db: RecordsDatabase
+  pages: RemovalStore['pages']
+  /** The other nodes; null without any. */
+  cluster: Pick<PurgeCluster, 'append'> | null
+}
+
 /**
- * Removes purged pages once more. A proxy between this cache and the shop may have answered with an old page after the local purge and
- * before its own.
+ * Removes purged pages once more, on all nodes. A proxy between this cache and the shop may have answered with an old page after the
+ * local purge and before its own.
  *
  * @param delivered the purges that the proxy has acknowledged; null: a purge of everything
  */
 export async function removeRefetched(
-  pages: Pick<PageStore, 'remove'>,
+  { db, pages, cluster }: Refetching,
   delivered: readonly Pending[] | null,
 ): Promise<void> {
-  if (delivered === null) return void (await pages.remove({ kind: 'all' }))
+  const removals = toRemovals(delivered)
+  if (removals.length === 0) return
+  if (cluster !== null)
+    await db
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute((transaction) => cluster.append(transaction, Date.now(), [{ invalidation: null, removals }]))
   const { toMatcher } = await import('./pattern.ts')
-  for (const { kind, key } of delivered)
-    if (kind === 'pattern') await pages.remove({ kind: 'matching', matches: toMatcher(key!) })
-  for (const soft of [false, true]) {
+  await applyRemovals({ pages, toMatcher }, removals)
+}
+
+function toRemovals(delivered: readonly Pending[] | null): Removal[] {
+  if (delivered === null) return [{ kind: 'all' }]
+  const patterns = delivered.flatMap(({ kind, key }): Removal[] =>
+    kind === 'pattern' ? [{ kind: 'pattern', pattern: key! }] : [],
+  )
+  const others = [false, true].flatMap((soft): Removal[] => {
     const purges = delivered.filter((purge) => purge.soft === soft)
     const [urls, tags] = [keysOf(purges, ['url']), keysOf(purges, ['tag', 'entity'])]
-    if (urls.length > 0) await pages.remove({ kind: 'urls', urls }, { soft })
-    if (tags.length > 0) await pages.remove({ kind: 'tags', tags }, { soft })
-  }
+    const softly = soft ? ({ soft } as const) : {}
+    return [
+      ...(urls.length > 0 ? [{ kind: 'urls', urls, ...softly } as const] : []),
+      ...(tags.length > 0 ? [{ kind: 'tags', tags, ...softly } as const] : []),
+    ]
+  })
+  return [...patterns, ...others]
 }
 
 function keysOf(purges: readonly Pending[], kinds: readonly Pending['kind'][]): string[] {

@@ -8,8 +8,12 @@ const slowAfter = 250
 
 /** Makes the handler that delivers purges to the configured reverse proxies. */
 export async function makeDeliver(app: App): Promise<Handler> {
-  const [{ openDelivery }, { db }] = await Promise.all([import('../purge/deliver/open-delivery.ts'), app.records()])
-  return openDelivery(deliverySetup(app.config), { db, pages: () => app.pages() })
+  const [{ openDelivery }, { db }, cluster] = await Promise.all([
+    import('../purge/deliver/open-delivery.ts'),
+    app.records(),
+    app.purgeCluster(),
+  ])
+  return openDelivery(deliverySetup(app.config), { db, pages: () => app.pages(), cluster })
 }
 
 export function deliverySetup({ reverseProxies, salesChannels, purge }: Config): DeliverySetup {

@@ -1,3 +1,4 @@
+import type { PurgeCluster } from '../../cluster/purge-cluster.ts'
 import { realTiming } from '../../lib/timing.ts'
 import type { PageStore } from '../../pages/page-store.ts'
 import type { Handler } from '../../queue/queue.ts'
@@ -12,10 +13,17 @@ export interface DeliverySetup extends Pick<DeliverOptions, 'proxies' | 'setting
   upstream: readonly string[]
 }
 
+interface DeliveryParts {
+  db: RecordsDatabase
+  pages(): Promise<Pick<PageStore, 'remove' | 'removeTogether'>>
+  /** The other nodes; null without any. */
+  cluster: PurgeCluster | null
+}
+
 /** Makes the handler that delivers purges to the reverse proxies, and queues what another configuration left undelivered. */
 export async function openDelivery(
   { proxies, settings, upstream }: DeliverySetup,
-  { db, pages }: { db: RecordsDatabase; pages: () => Promise<Pick<PageStore, 'remove'>> },
+  { db, pages, cluster }: DeliveryParts,
 ): Promise<Handler> {
   await resumeDeliveries(
     { db, now: Date.now },
@@ -29,7 +37,7 @@ export async function openDelivery(
     proxies,
     settings,
     onDelivered: async (proxy, delivered) => {
-      if (upstream.includes(proxy)) await removeRefetched(await pages(), delivered)
+      if (upstream.includes(proxy)) await removeRefetched({ db, pages: await pages(), cluster }, delivered)
     },
   })
 }

@@ -1,3 +1,4 @@
+import type { PurgeCluster } from '../../cluster/purge-cluster.ts'
 import { realTiming } from '../../lib/timing.ts'
 import type { PageStore } from '../../pages/page-store.ts'
 import type { ConsumeEvent } from '../../queue/consume-event.ts'
@@ -9,6 +10,7 @@ import { openDelivery, type DeliverySetup } from './open-delivery.ts'
 export interface ThreadDeliveriesOptions {
   db: RecordsDatabase
   pages: PageStore
+  cluster: PurgeCluster | null
   queue: Queue
   /** Reports the events of a delivery, except handled messages. */
   onEvent(id: number, event: ConsumeEvent): void
@@ -25,11 +27,11 @@ export class ThreadDeliveries {
 
   /** Delivers until `stop` has the same id and the messages in hand are finished. Resolves to the number of messages. */
   async run(id: number, setup: DeliverySetup): Promise<number> {
-    const { db, pages, queue, onEvent } = this.#options
+    const { db, pages, cluster, queue, onEvent } = this.#options
     const stop = new AbortController()
     this.#running.set(id, stop)
     try {
-      const handler = await openDelivery(setup, { db, pages: async () => pages })
+      const handler = await openDelivery(setup, { db, pages: async () => pages, cluster })
       const { taken } = await consume({
         queue,
         kind: 'daemon',
