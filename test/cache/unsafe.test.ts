@@ -47,7 +47,7 @@ describe('a POST invalidates', () => {
     const answered = Promise.withResolvers<void>()
     let visit: Promise<unknown> = Promise.resolve()
     const shared: Pick<SharedPages, 'clock' | 'obtain' | 'write' | 'forget'> = {
-      clock: () => 1,
+      clock: () => ({ history: 1, number: 1 }),
       obtain: async ({ url }) => {
         const page = given.get(url)
         return page === undefined ? { kind: 'fetch', release: () => {} } : { kind: 'page', page }
