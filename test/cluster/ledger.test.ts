@@ -1,6 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { appendPurges, RecordsLedger } from '../../src/cluster/records-ledger.ts'
-import { openRecords } from '../helpers/records.ts'
+import { openRecords as openAny } from '../../src/records/open.ts'
+import { execute } from '../helpers/postgres.ts'
+import { openRecords, testDatabase } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
 async function openLedger() {
@@ -99,4 +101,20 @@ it('deletes old purges that all members have applied, except those that are gone
   expect((await ledger.read(0)).floor).toBe(3)
   expect(await state()).toEqual([])
   expect(await ledger.admit(write(3, { confirmed: 2, position: 2 }))).toBe('lost')
+})
+
+it('tells databases on one server apart, whose purges have the same numbers', async () => {
+  const { identity } = await openLedger()
+  const { url } = testDatabase()!
+  const name = `other_${process.pid}`
+  await execute(url, `create database ${name}`)
+  try {
+    const postgres = { url: url.replace(/\/\w+\?/, `/${name}?`), listenUrl: null, pool: 2 }
+    const other = await openAny({ directory: '', now: Date.now, postgres })
+    const read = await new RecordsLedger(other.db).read(0)
+    await other.close()
+    expect(read.identity).not.toBe(identity)
+  } finally {
+    await execute(url, `drop database ${name} with (force)`)
+  }
 })

@@ -57,15 +57,16 @@ async function createFunction<T>(db: Kysely<T>): Promise<void> {
 }
 
 /**
- * A view that identifies the server, and the history of its data: a standby that is promoted begins another timeline. SQLite has one
- * machine and needs neither.
+ * A view that identifies the server, the history of its data, and the database: a standby that is promoted begins another timeline.
+ * SQLite has one machine and needs none of them.
  */
 export async function describeServer<T>(db: Kysely<T>): Promise<void> {
   await (
     isPostgres(db)
       ? sql`
       create view cluster_server as select
-        system_identifier::text || '.' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) as identity,
+        system_identifier::text || '.' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
+          || '.' || (select oid from pg_database where datname = current_database()) as identity,
         (extract(epoch from clock_timestamp()) * 1000)::bigint as now
       from pg_control_system()`
       : sql`create view cluster_server as select 'sqlite' as identity, cast(unixepoch('subsec') * 1000 as integer) as now`
