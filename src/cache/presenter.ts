@@ -69,7 +69,8 @@ export class Presenter {
     const presentation = presentationOf(lookup.visit.method, lookup.field)
     const answer = await answerFrom(made.held, presentation, now(), status, bodies, fields)
     if (answer === null) return null
-    const cookies = isTemplate && !lookup.isAsset ? mergedCookies([cookiesOf(live ?? []), made.cookies]) : []
+    const cookies =
+      isTemplate && !lookup.isAsset ? mergedCookies([cookiesOf(live ?? []), made.cookies], lookup.visitor.cookies) : []
     return {
       ...answer,
       headers: cookies.length === 0 ? answer.headers : [...answer.headers, ...cookies],

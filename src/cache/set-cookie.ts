@@ -40,20 +40,42 @@ function isExpired(attributes: readonly string[], now: number): boolean {
 
 /**
  * The Set-Cookie fields of a page and its fragments, the page first. The shop may start a session in each of their responses, because none of
- * the requests had one: a cookie is that of the first response that sets it.
+ * the requests had one: a cookie is that of the first response that sets it. A response that only repeats the visitor's own cookie, to let it
+ * last longer, gives way to one that changes it.
+ *
+ * @param sent the cookies of the visitor
  */
-export function mergedCookies(responses: readonly (readonly HeaderPair[])[]): HeaderPair[] {
+export function mergedCookies(
+  responses: readonly (readonly HeaderPair[])[],
+  sent: ReadonlyMap<string, string>,
+): HeaderPair[] {
+  const changes = responses.map((cookies) => changedNames(cookies, sent))
   const merged: HeaderPair[] = []
   const known = new Set<string>()
-  for (const cookies of responses) {
-    merged.push(...cookies.filter(([, value]) => !known.has(cookieName(value))))
-    for (const [, value] of cookies) known.add(cookieName(value))
+  for (const [at, cookies] of responses.entries()) {
+    const counting = cookies.filter(([, line]) => {
+      const name = cookieName(line)
+      return changes[at]!.has(name) || !changes.some((names) => names.has(name))
+    })
+    merged.push(...counting.filter(([, line]) => !known.has(cookieName(line))))
+    for (const [, line] of counting) known.add(cookieName(line))
   }
   return merged
 }
 
-function cookieName(value: string): string {
-  return trimBlanks(value.split(/[=;]/, 1)[0]!)
+/** The cookies that a response changes. The last line of a name counts. */
+function changedNames(cookies: readonly HeaderPair[], sent: ReadonlyMap<string, string>): Set<string> {
+  const values = new Map(cookies.map(([, line]) => [cookieName(line), cookieValue(line)]))
+  return new Set([...values.keys()].filter((name) => values.get(name) !== sent.get(name)))
+}
+
+function cookieName(line: string): string {
+  return trimBlanks(line.split(/[=;]/, 1)[0]!)
+}
+
+function cookieValue(line: string): string {
+  const [pair = ''] = line.split(';', 1)
+  return trimBlanks(pair.slice(pair.indexOf('=') + 1))
 }
 
 const cookieFields: ReadonlySet<string> = new Set(['set-cookie', 'set-cookie2'])

@@ -13,6 +13,7 @@ import { fieldValue } from '../fields.ts'
 import { inFlight } from '../in-flight.ts'
 import type { Lookup } from '../lookup.ts'
 import { OriginError } from '../origin.ts'
+import { mergedCookies } from '../set-cookie.ts'
 import { selects } from '../vary.ts'
 import { encodingFor, toHeldPage, type HeldPage } from '../view.ts'
 import { Allowance, memoryShare } from './allowance.ts'
@@ -119,7 +120,7 @@ export class Assembler {
       held: await this.#encode(lookup, page, joined, mayKeep ? obtained!.fence : null),
       shareable,
       forwarded: joined.forwarded,
-      cookies: joined.cookies,
+      cookies: mergedCookies(joined.cookies, lookup.visitor.cookies),
     }
   }
 

@@ -1,7 +1,6 @@
 import type { Assembly } from '../../pages/memory-tier.ts'
 import type { HeaderPair, Page } from '../../pages/page.ts'
 import type { Forwarded } from '../cache-status.ts'
-import { mergedCookies } from '../set-cookie.ts'
 import type { Fragment, Omission } from './fragments.ts'
 
 /** The most reasons that a note names. */
@@ -20,7 +19,8 @@ export interface Joined {
   assembly: Assembly
   /** False when a part may not be shared, or is missing or replaced because it failed. */
   shareable: boolean
-  cookies: HeaderPair[]
+  /** Those of each fragment. */
+  cookies: HeaderPair[][]
   /** Null: the cache had all fragments. */
   forwarded: Forwarded | null
   /** What was left out of this page itself; null for nothing. */
@@ -70,7 +70,7 @@ export function join(template: Page, pieces: readonly (Buffer | Fragment | Omiss
     body: Buffer.concat(texts),
     assembly: toAssembly(template, fragments, omissions, count),
     shareable: fragments.every(({ held }) => held !== null) && !omissions.some(({ failed }) => failed),
-    cookies: mergedCookies(fragments.map(({ cookies }) => cookies)),
+    cookies: fragments.map(({ cookies }) => cookies),
     forwarded: ofShop([...fragments, ...omissions].flatMap(({ forwarded }) => forwarded ?? [])),
     omitted: noteOf(omissions.map(({ why }) => why)),
   }

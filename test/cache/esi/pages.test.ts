@@ -251,6 +251,21 @@ describe('a fragment', () => {
     expect(again.field('set-cookie')).toBe('session=menu; path=/, seen-menu=1, seen-footer=1')
   })
 
+  it('that starts another session for a visitor who has one is heard, although the page lets the old one last longer', async () => {
+    const session = (id: string) => ({ 'Cache-Control': 'private', 'Set-Cookie': `session=${id}; path=/` })
+    shop.page('/', template(`${include('/_esi/menu')}${include('/_esi/basket')}`, session('old')))
+    shop.page('/_esi/menu', { fields: session('old'), body: 'menu' })
+    shop.page('/_esi/basket', { fields: session('new'), body: 'basket' })
+    const cookiesFor = async (cookie: string) =>
+      (await shop.visit('/', { fields: { Cookie: cookie } })).field('set-cookie')
+    expect(await cookiesFor('session=old')).toBe('session=new; path=/')
+    expect(await cookiesFor('session=older')).toBe('session=old; path=/')
+    // In one response the last line counts.
+    const twice = ['session=deleted; Max-Age=0', 'session=old; path=/']
+    shop.page('/_esi/basket', { fields: { ...session('old'), 'Set-Cookie': twice }, body: 'basket' })
+    expect(await cookiesFor('session=old')).toBe('session=old; path=/')
+  })
+
   it('that has changed is sent to a browser with the page from before', async () => {
     const { text, ...first } = await shop.visit('/')
     const condition = { 'If-None-Match': first.field('etag')! }
