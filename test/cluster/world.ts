@@ -122,7 +122,9 @@ export class Proc {
     this.deliver(() => this.#wake())
   }
 
+  /** Sets the clock. That of a sleeping machine cannot be set: it would hide that the machine slept. */
   setWallClock(by: number): void {
+    if (this.#frozenSince !== null && this.#isAsleep) return
     this.#wallOffset += by
   }
 
