@@ -177,10 +177,10 @@ export class App {
 
   /** The pages that all nodes share; null without `cache.shared.url`. */
   async sharedPages(): Promise<SharedPages | null> {
-    const clock = this.#node?.clock(() => this.records()) ?? null
-    if (this.config.cache.shared.url === null || clock === null) return null
+    const node = this.#node
+    if (this.config.cache.shared.url === null || node === null) return null
     const { openSharedPages } = await import('./cluster/shared/open.ts')
-    return this.#parts.open('sharedPages', async () => openSharedPages(this, clock, this.#onWarning))
+    return this.#parts.open('sharedPages', async () => openSharedPages(this, node.clock(this), this.#onWarning))
   }
 
   /** The cache in front of the sales channels. `at`: where the daemon listens, and with how many processes (a command: 1). */

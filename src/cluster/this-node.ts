@@ -3,6 +3,8 @@ import { hostname } from 'node:os'
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { PurgeClock } from './clock.ts'
 import { Lease } from './lease.ts'
+import type { Ledger } from './ledger.ts'
+import { OutsideClock } from './outside-clock.ts'
 import type { PurgeCluster } from './purge-cluster.ts'
 import { RecentPurges } from './recent-purges.ts'
 import type { NodeSetup } from './run-node.ts'
@@ -41,13 +43,14 @@ export class ThisNode {
     return openPurgeCluster(db, directory, this.setup.lease)
   }
 
-  /** The purge clock of the pages that nodes share. */
-  clock(records: () => Promise<{ db: RecordsDatabase }>): PurgeClock {
-    return new RecentPurges(this.lease, {
+  /** The purge clock of the pages that nodes share. `usesThreads`: whether this process serves visitors, and so keeps a lease. */
+  clock(host: { records(): Promise<{ db: RecordsDatabase }>; usesThreads: boolean }): PurgeClock {
+    const ledger: Pick<Ledger, 'read'> = {
       read: async (after) => {
         const { RecordsLedger } = await import('./records-ledger.ts')
-        return new RecordsLedger((await records()).db).read(after)
+        return new RecordsLedger((await host.records()).db).read(after)
       },
-    })
+    }
+    return host.usesThreads ? new RecentPurges(this.lease, ledger) : new OutsideClock(ledger)
   }
 }

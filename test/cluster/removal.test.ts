@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest'
 import { historyOf, Lease, readClocks } from '../../src/cluster/lease.ts'
 import type { Purge } from '../../src/cluster/ledger.ts'
+import { OutsideClock } from '../../src/cluster/outside-clock.ts'
 import { RecentPurges } from '../../src/cluster/recent-purges.ts'
 import { applyRemovals, type Removal } from '../../src/cluster/removal.ts'
 import { toMatcher } from '../../src/purge/pattern.ts'
+import { until } from '../helpers/until.ts'
 import { openPages, origin, store } from '../stores/pages.ts'
 
 it.each<[string, readonly Removal[], string[]]>([
@@ -102,4 +104,23 @@ it('admits no page of another database, nor one with a number that its own has l
   expect(await admits(13)).toBe(false)
   database.identity = 'another'
   expect([await admits(11), await admits(11, 'another')]).toEqual([false, false])
+})
+
+it('gives a process without a lease the time of the last read, and no pages of other nodes', async () => {
+  const { database, purge } = openClock()
+  let isAway = false
+  const clock = new OutsideClock({
+    read: async () => {
+      if (isAway) throw new Error('away')
+      return { ...database, purges: [] }
+    },
+  })
+  expect(clock.now()).toBeNull()
+  await until(() => clock.now()?.number === 13)
+  database.floor = 13
+  purge('red')
+  await until(() => clock.now()?.number === 14)
+  expect(await clock.admits()).toBe(false)
+  isAway = true
+  await until(() => clock.now() === null)
 })

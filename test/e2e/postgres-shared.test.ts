@@ -1,9 +1,13 @@
+import { copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { runCommand } from '../helpers/commands.ts'
 import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { testDatabase } from '../helpers/records.ts'
 import { hasRedis, startRedis, type Redis } from '../helpers/redis.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
 import { tagged } from '../http/api/shop.ts'
 
@@ -16,7 +20,7 @@ async function openCluster(): Promise<{ origin: Origin; one: Daemon; two: Daemon
   let version = 1
   const origin = await startOrigin({ otherwise: () => ({ ...tagged('red'), body: `version ${version++}` }) })
   onTestFinished(() => origin.stop())
-  const start = async (node: string) => {
+  const start = async (node: string, ...args: string[]) => {
     const config = {
       cluster: { node },
       salesChannels: [
@@ -25,11 +29,11 @@ async function openCluster(): Promise<{ origin: Origin; one: Daemon; two: Daemon
       records: { url: testDatabase()!.url },
       cache: { shared: { url: redis.url } },
     }
-    const daemon = await startDaemon({ config })
+    const daemon = await startDaemon({ args, config })
     onTestFinished(async () => void (await daemon.stop()))
     return daemon
   }
-  return { origin, one: await start('one'), two: await start('two'), redis }
+  return { origin, one: await start('one', '--no-workers'), two: await start('two', '--no-workers'), redis }
 }
 
 async function get(daemon: Daemon, path = '/a') {
@@ -81,3 +85,18 @@ it.skipIf(!hasRedis)(
     ])
   },
 )
+
+it.skipIf(!hasRedis)('pages that a worker without a daemon has fetched are hits on the daemons', async () => {
+  const { one, two } = await openCluster()
+  await shared(one, two)
+  // The directory of the worker has a page store of its own.
+  const worker = await tempDir()
+  await copyFile(join(one.projectDir, 'pagecache.yaml'), join(worker, 'pagecache.yaml'))
+  const paths = ['/w1', '/w2', '/w3', '/w4', '/w5', '/w6']
+  const working = runCommand(['messenger:consume', 'async', '--time-limit', '60'], worker)
+  expect((await one.run('warmup:start', ...paths, '--wait')).code).toBe(0)
+  const found = await Promise.all(paths.map((path) => get(two, path)))
+  expect(found.map(({ how }) => how.includes('fetched by another node'))).toEqual(paths.map(() => true))
+  expect((await one.run('messenger:stop-workers')).code).toBe(0)
+  expect((await working).code).toBe(0)
+})

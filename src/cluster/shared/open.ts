@@ -9,16 +9,18 @@ export interface SharedPagesHost {
   config: { cache: { shared: { url: string | null; maxAge: number }; maxVariants: number } }
   now: Clock
   records(): Promise<Pick<Records, 'db'>>
+  /** Whether this process serves visitors. */
+  usesThreads: boolean
 }
 
-/** Opens the pages that all nodes share. Connects in the background, as often as needed. */
-export function openSharedPages(
+/** Opens the pages that all nodes share. Connects in the background, as often as needed; a worker, whose pages should all be shared, awaits the first attempt. */
+export async function openSharedPages(
   host: SharedPagesHost,
   clock: PurgeClock,
   onWarning: (message: string) => void,
-): SharedPages {
+): Promise<SharedPages> {
   const { shared, maxVariants } = host.config.cache
-  return new SharedPages({
+  const pages = new SharedPages({
     url: shared.url!,
     maxAge: shared.maxAge,
     maxVariants,
@@ -27,4 +29,6 @@ export function openSharedPages(
     secret: async () => sharedSecret((await host.records()).db),
     onChange: (message) => onWarning(`Shared pages: ${message}.`),
   })
+  if (!host.usesThreads) await pages.ready()
+  return pages
 }

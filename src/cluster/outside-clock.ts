@@ -1,0 +1,40 @@
+import type { PurgeClock, PurgeTime } from './clock.ts'
+import { historyOf } from './lease.ts'
+import type { Ledger } from './ledger.ts'
+
+/**
+ * The purge clock of a process that serves no visitors and so has no lease, such as a worker: other nodes get the pages that it fetches,
+ * and it uses none of theirs. The time is that of the last read, which at most makes a page count as older than it is.
+ */
+export class OutsideClock implements PurgeClock {
+  readonly #ledger: Pick<Ledger, 'read'>
+  #last: PurgeTime | null = null
+  #isReading = false
+
+  constructor(ledger: Pick<Ledger, 'read'>) {
+    this.#ledger = ledger
+    void this.#read()
+  }
+
+  now(): PurgeTime | null {
+    void this.#read()
+    return this.#last
+  }
+
+  async admits(): Promise<boolean> {
+    return false
+  }
+
+  async #read(): Promise<void> {
+    if (this.#isReading) return
+    this.#isReading = true
+    try {
+      const { identity, last } = await this.#ledger.read(Number.MAX_SAFE_INTEGER)
+      this.#last = { history: historyOf(identity), number: last }
+    } catch {
+      this.#last = null
+    } finally {
+      this.#isReading = false
+    }
+  }
+}
