@@ -1,11 +1,12 @@
 import type { Purgeable, PurgeClock, PurgeTime } from './clock.ts'
 import { historyOf, readClocks, type Lease } from './lease.ts'
-import type { Ledger, Purge } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import { readLimit } from './protocol.ts'
-import { maySelect } from './removal.ts'
+import { namesIn, namesOf } from './removal.ts'
 
-/** Most purges in memory. A page that was fetched before the oldest of them counts as outdated. */
+/** Most purges in memory, and most names of what they select. A page that was fetched before the oldest of them counts as outdated. */
 const most = 10_000
+const mostNames = 100_000
 /** How long a visitor waits for the latest purges, in milliseconds. Then the page comes from the shop. */
 const patience = 250
 
@@ -17,7 +18,10 @@ const patience = 250
 export class RecentPurges implements PurgeClock {
   readonly #lease: Lease
   readonly #ledger: Pick<Ledger, 'read'>
-  #purges: Purge[] = []
+  #purges: { number: number; names: readonly string[] }[] = []
+  /** The last purge by what it selects. */
+  readonly #lastOf = new Map<string, number>()
+  #names = 0
   /** Null before the first read. */
   #history: number | null = null
   /** Purges after the first number, up to the second, are in memory. */
@@ -43,9 +47,7 @@ export class RecentPurges implements PurgeClock {
     if (this.now()?.history !== history || this.#history !== history) return false
     // A number that the database does not have was given by another history, whatever its name.
     if (fetchedAt < this.#from || fetchedAt > this.#to) return false
-    return !this.#purges.some(
-      ({ number, removals }) => number > fetchedAt && removals.some((removal) => maySelect(removal, page)),
-    )
+    return namesOf(page).every((name) => (this.#lastOf.get(name) ?? 0) <= fetchedAt)
   }
 
   /** Resolves after a read that has begun after the call. */
@@ -67,17 +69,33 @@ export class RecentPurges implements PurgeClock {
       // Another database, or one that has forgotten purges.
       if (history !== this.#history || last < this.#to) this.#restart(history, Math.max(floor, Math.min(after, last)))
       else if (after < floor) this.#restart(history, floor)
-      this.#purges.push(...purges)
+      for (const { number, removals } of purges) this.#add(number, removals.flatMap(namesIn))
       isWhole = purges.length < readLimit
       this.#to = purges.at(-1)?.number ?? Math.max(this.#to, last)
     }
-    const dropped = this.#purges.splice(0, this.#purges.length - most).at(-1)
-    if (dropped !== undefined) this.#from = dropped.number
+  }
+
+  #add(number: number, names: readonly string[]): void {
+    this.#purges.push({ number, names })
+    this.#names += names.length
+    for (const name of names) this.#lastOf.set(name, number)
+    if (this.#purges.length > most || this.#names > mostNames) this.#drop()
+  }
+
+  /** Forgets the oldest tenth at once: it moves the others. */
+  #drop(): void {
+    for (const { number, names } of this.#purges.splice(0, Math.ceil(this.#purges.length / 10))) {
+      for (const name of names) if (this.#lastOf.get(name) === number) this.#lastOf.delete(name)
+      this.#names -= names.length
+      this.#from = number
+    }
   }
 
   #restart(history: number, from: number): void {
     this.#history = history
     this.#purges = []
+    this.#lastOf.clear()
+    this.#names = 0
     this.#from = this.#to = from
   }
 }

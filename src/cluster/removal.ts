@@ -1,6 +1,6 @@
 import type { PageType } from '../pages/page.ts'
 import type { PageStore, Selection, SharedRemoval } from '../pages/page-store.ts'
-import { selects } from '../pages/removals.ts'
+import { searchTagsOf } from '../pages/search-tags.ts'
 import type { Purgeable } from './clock.ts'
 
 /** What a purge removes, as the nodes share it. Soft: its pages are marked as stale instead. */
@@ -12,10 +12,23 @@ export type Removal =
   /** A regular expression over path and query. */
   | { kind: 'pattern'; pattern: string }
 
-/** Whether a removal may select a page. A pattern may select any page. */
-export function maySelect(removal: Removal, page: Purgeable): boolean {
-  return removal.kind === 'pattern' || selects(removal, page)
+/** What any page may be selected by: a purge of everything, and a pattern. */
+const anything = '*'
+
+/** Names of what a removal selects. It may select a page only if they have one in common with `namesOf` the page. */
+export function namesIn(removal: Removal): string[] {
+  if (removal.kind === 'tags') return removal.tags.map(ofTag)
+  if (removal.kind === 'urls') return [...removal.urls.map(ofUrl), ...searchTagsOf(removal.urls).map(ofTag)]
+  return [removal.kind === 'type' ? ofType(removal.type) : anything]
 }
+
+export function namesOf({ url, type, tags }: Purgeable): string[] {
+  return [anything, ofUrl(url), ofType(type), ...tags.map(ofTag)]
+}
+
+const ofTag = (tag: string) => `tag ${tag}`
+const ofUrl = (url: string) => `url ${url}`
+const ofType = (type: string) => `type ${type}`
 
 export interface RemovalStore {
   pages: Pick<PageStore, 'remove' | 'removeTogether'>

@@ -124,3 +124,29 @@ it('gives a process without a lease the time of the last read, and no pages of o
   isAway = true
   await until(() => clock.now() === null)
 })
+
+it.each<[string, Removal, boolean]>([
+  ['its tag', { kind: 'tags', tags: ['green', 'blue'] }, false],
+  ['its URL', { kind: 'urls', urls: [`${origin}/a`] }, false],
+  ['its type', { kind: 'type', type: 'products' }, false],
+  ['a pattern', { kind: 'pattern', pattern: '^/z' }, false],
+  ['everything', { kind: 'all' }, false],
+  ['other tags', { kind: 'tags', tags: ['green'] }, true],
+  ['other URLs', { kind: 'urls', urls: [`${origin}/b`] }, true],
+  ['another type', { kind: 'type', type: 'cms' }, true],
+])('admits a page of another node after a purge of %s: %s', async (_, removal, isAdmitted) => {
+  const { database, lease, admits } = openClock()
+  database.purges.push({ number: 11, store: '', removals: [removal] })
+  database.last = 11
+  lease.moveTo('one', 11)
+  lease.grant(readClocks(), 60_000, 0)
+  expect([await admits(10), await admits(11)]).toEqual([isAdmitted, true])
+})
+
+it('counts pages from before the purges that it has forgotten as outdated', async () => {
+  const { lease, database, admits, purge } = openClock()
+  purge('blue', ...Array.from({ length: 10_500 }, (_, index) => `tag-${index}`))
+  lease.moveTo('one', database.last)
+  lease.grant(readClocks(), 60_000, 0)
+  expect(await Promise.all([11, 400, database.last - 8_000].map((at) => admits(at)))).toEqual([false, false, true])
+})
