@@ -23,8 +23,8 @@ async function openCluster(mode: 'available' | 'strict'): Promise<Cluster> {
   const origin = await startOrigin({ otherwise: () => ({ ...tagged('red'), body: `version ${version++}` }) })
   onTestFinished(() => origin.stop())
   const start = async (node: string, url: string) => {
-    const config = { cluster: { node, mode }, records: { url } }
-    const daemon = await startDaemon({ args: ['--origin', origin.url], config })
+    const [config, env] = [{ cluster: { node, mode } }, { PAGECACHE_RECORDS_URL: url }]
+    const daemon = await startDaemon({ args: ['--origin', origin.url], config, env })
     onTestFinished(async () => void (await daemon.stop()))
     return daemon
   }
