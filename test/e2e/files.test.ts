@@ -1,5 +1,17 @@
 import { createHash } from 'node:crypto'
-import { lstat, mkdir, readFile, readdir, rename, rm, symlink, truncate, unlink, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  lstat,
+  mkdir,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDaemon, type Daemon } from '../helpers/daemon.ts'
@@ -127,7 +139,6 @@ const damages: Record<string, (file: string, others: readonly string[]) => Promi
   },
   truncation: (file) => truncate(file, 10),
   'an empty file': (file) => truncate(file, 0),
-  'bytes at the end': async (file) => writeFile(file, Buffer.concat([await readFile(file), Buffer.from('more')])),
   'no file': (file) => unlink(file),
   'the body of another page': async (file, [other]) => writeFile(file, await readFile(other!)),
   'a directory': async (file) => {
@@ -180,6 +191,17 @@ describe('a damaged body is a miss and never served', () => {
     expect({ status: answer.status, hit: isHit(answer) }).toEqual({ status: 200, hit: false })
     expect(String(decoded(answer))).toContain(`page of ${path}`)
     expect(origin.hits(path)).toBe(before + 1)
+  })
+
+  it('bytes behind a body leave it as it is', async () => {
+    const known = new Set(await storedBodies(site))
+    await exchange(`${site.daemon.url}/longer`)
+    const [file] = await storedBodies(site, known)
+    await site.daemon.stop()
+    await appendFile(file!, 'more')
+    await site.restart()
+    const answer = await exchange(`${site.daemon.url}/longer`)
+    expect([isHit(answer), String(decoded(answer)).endsWith('more')]).toEqual([true, false])
   })
 
   it('the pages are stored again', async () => {

@@ -12,6 +12,8 @@ import { until } from '../helpers/until.ts'
 
 it('a killed records:copy leaves nothing, the next one copies everything, and a third is refused', async () => {
   const { url } = testDatabase()!
+  // The commands start from SQLite.
+  delete process.env['PAGECACHE_RECORDS_URL']
   const projectDir = await tempDir()
   const open = () => openRecords({ directory: join(projectDir, 'var/data/prod'), now: Date.now })
   const records = await open()

@@ -34,7 +34,7 @@ describe('the time window of a stage', () => {
       const shown = await shop.active()
       return shown.includes(soon.id) && !shown.includes(brief.id)
     })
-    expect(await shop.active()).toEqual([begun.id, soon.id])
+    expect((await shop.active()).toSorted()).toEqual([begun.id, soon.id].toSorted())
     const answer = await exchange(`${shop.url}/vendor-stage/active`)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     const { items } = jsonOf(answer) as { items: { endsIn: number | null }[] }
