@@ -27,9 +27,10 @@ afterEach(() => {
   delete process.env[variable]
 })
 
-/** Deletes all rows, whatever refers to them, and starts numbers at 1 again. */
+/** Drops the tables of tests, deletes all rows, whatever refers to them, and starts numbers at 1 again. */
 const empty = `do $$ declare name text; begin
   perform pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid();
+  drop table if exists counted, foreign_table;
   set local session_replication_role = replica;
   for name in select tablename from pg_tables where schemaname = 'public' and tablename <> 'pagecache_schema' loop
     execute format('delete from %I', name);
