@@ -1,0 +1,40 @@
+// A reporter of Vitest: writes how many tests passed and were skipped, and a line for each failure, to the file that REPORT names.
+import { writeFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+
+export default class Report {
+  onTestRunEnd(files, unhandled) {
+    const tests = files.flatMap((file) => [...file.children.allTests()])
+    const count = (state) => tests.filter((test) => test.result().state === state).length
+    const failures = [
+      ...files.flatMap(failuresOf),
+      ...unhandled.map((error) => `outside of tests: ${firstLine(error)}`),
+    ]
+    writeFileSync(
+      process.env['REPORT'],
+      JSON.stringify({ passed: count('passed'), skipped: count('skipped') + count('pending'), failures }),
+    )
+  }
+}
+
+/** Failed tests, hooks, and a file that could not be loaded. */
+function failuresOf(file) {
+  const path = relative('', file.moduleId)
+  const failed = [...file.children.allSuites(), ...file.children.allTests('failed')]
+  return [
+    ...file.errors().map((error) => `${path}: ${firstLine(error)}`),
+    ...failed.flatMap((each) => errorsOf(each).map((error) => `${path} > ${each.fullName}: ${firstLine(error)}`)),
+  ]
+}
+
+/** A test that failed in spite of its repetitions has an error for each; the first tells most. */
+function errorsOf(each) {
+  if (each.type === 'suite') return each.errors()
+  return [each.result().errors[0]]
+}
+
+function firstLine(error) {
+  const lines = stripVTControlCharacters(error?.message ?? String(error)).split('\n')
+  return (lines.find((line) => line.trim() !== '') ?? 'no message').trim().slice(0, 500)
+}
