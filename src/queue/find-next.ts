@@ -56,16 +56,18 @@ async function findNext(db: RecordsDatabase, { transport, wanted, now, most }: W
   for (const { type, grouped, ungrouped } of (await waitingTypes(db, { transport })).rows) {
     const limit = Math.min(wanted.get(type) ?? 0, most)
     if (limit === 0) continue
-    const place = { transport, type, now, limit }
-    if (ungrouped) found.push(...(await heads.ungrouped(db, place)).rows)
-    if (grouped) found.push(...(await heads.ofFreeGroups(db, place)).rows.filter(({ locked }) => locked === 1))
+    const query = { transport, type, now, limit }
+    if (ungrouped) found.push(...(await heads.ungrouped(db, query)).rows)
+    if (grouped) found.push(...(await heads.ofFreeGroups(db, query)).rows.filter(({ locked }) => locked === 1))
   }
   return found.toSorted((one, other) => one.available_at - other.available_at || (one.id < other.id ? -1 : 1))
 }
 
-interface Place {
+/** Selects due messages of one type. */
+interface DueQuery {
   transport: Transport
   type: string
+  /** Milliseconds since the epoch. */
   now: number
   limit: number
 }
@@ -75,51 +77,50 @@ interface Locked {
   locked: number
 }
 
-interface PlaceOfGroup {
-  transport: Transport
-  type: string
+interface GroupQuery extends DueQuery {
   group: string
-  /** Milliseconds since the epoch. */
-  now: number
 }
 
 /** Whether a message of one group and type is due. */
-export async function hasNextOfGroup(db: RecordsDatabase, of: PlaceOfGroup): Promise<boolean> {
-  return (await headOfGroup(db, { ...of, limit: 1 })).rows.length > 0
+export async function hasNextOfGroup(db: RecordsDatabase, query: Omit<GroupQuery, 'limit'>): Promise<boolean> {
+  return (await headOfGroup(db, { ...query, limit: 1 })).rows.length > 0
 }
 
 /** Finds and locks the next message of one group and type; null if none is due or another worker is just taking one. */
-export async function lockNextOfGroup(transaction: RecordsTransaction, of: PlaceOfGroup): Promise<string | null> {
-  const [head] = (await lockedHeadOfGroup(transaction, { ...of, limit: 1 })).rows
+export async function lockNextOfGroup(
+  transaction: RecordsTransaction,
+  query: Omit<GroupQuery, 'limit'>,
+): Promise<string | null> {
+  const [head] = (await lockedHeadOfGroup(transaction, { ...query, limit: 1 })).rows
   return head?.locked === 1 ? head.id : null
 }
 
-const headOfGroup = prepare<Place & { group: string }, Due>((db, place) =>
-  dueOf(db, place).where('group', '=', place.group),
-)
+const headOfGroup = prepare<GroupQuery, Due>((db, query) => dueOf(db, query).where('group', '=', query.group))
 
-const lockedHeadOfGroup = prepare<Place & { group: string }, Due & Locked>((db, place) =>
-  withLocks(db, dueOf(db, place).where('group', '=', place.group).forUpdate().skipLocked()),
+const lockedHeadOfGroup = prepare<GroupQuery, Due & Locked>((db, query) =>
+  withLocks(db, dueOf(db, query).where('group', '=', query.group).forUpdate().skipLocked()),
 )
 
 /** Queries for the heads of a type. */
 type Heads = typeof reading
 
 const reading = {
-  ungrouped: prepare<Place, Due>((db, place) => dueOf(db, place).where('group', 'is', null)),
-  ofFreeGroups: prepare<Place, Due & Locked>((db, place) =>
-    headsOfFreeGroups(db, place).select(({ lit }) => lit(1).as('locked')),
+  ungrouped: prepare<DueQuery, Due>((db, query) => dueOf(db, query).where('group', 'is', null)),
+  ofFreeGroups: prepare<DueQuery, Due & Locked>((db, query) =>
+    headsOfFreeGroups(db, query).select(({ lit }) => lit(1).as('locked')),
   ),
 }
 
 const locking: Heads = {
-  ungrouped: prepare<Place, Due>((db, place) => dueOf(db, place).where('group', 'is', null).forUpdate().skipLocked()),
-  ofFreeGroups: prepare<Place, Due & Locked>((db, place) =>
-    withLocks(db, headsOfFreeGroups(db, place).forUpdate('head').skipLocked()),
+  ungrouped: prepare<DueQuery, Due>((db, query) =>
+    dueOf(db, query).where('group', 'is', null).forUpdate().skipLocked(),
+  ),
+  ofFreeGroups: prepare<DueQuery, Due & Locked>((db, query) =>
+    withLocks(db, headsOfFreeGroups(db, query).forUpdate('head').skipLocked()),
   ),
 }
 
-function dueOf(db: RecordsDatabase, { transport, type, now, limit }: Place) {
+function dueOf(db: RecordsDatabase, { transport, type, now, limit }: DueQuery) {
   return db
     .selectFrom('queue_messages')
     .select(['id', 'type', 'group', 'available_at'])
@@ -179,7 +180,7 @@ const waitingTypes = prepare<{ transport: Transport }, { type: string; grouped: 
 )
 
 /** A query over the groups with waiting messages; it walks from name to name in the index. */
-function withGroups(db: RecordsDatabase, { transport, type }: Place) {
+function withGroups(db: RecordsDatabase, { transport, type }: DueQuery) {
   return db.withRecursive('groups(name)', (query) =>
     query
       .selectFrom('queue_messages')
@@ -207,10 +208,10 @@ function withGroups(db: RecordsDatabase, { transport, type }: Place) {
 }
 
 /** The messages that have been due longest among the heads of the groups that no worker holds. */
-function headsOfFreeGroups(db: RecordsDatabase, place: Place) {
-  const { transport, type, now, limit } = place
+function headsOfFreeGroups(db: RecordsDatabase, query: DueQuery) {
+  const { transport, type, now, limit } = query
   return (
-    withGroups(db, place)
+    withGroups(db, query)
       .selectFrom('groups')
       .innerJoin('queue_messages as head', (join) =>
         join.on((on) => {

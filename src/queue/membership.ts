@@ -163,12 +163,12 @@ class RecordsMembership implements Membership {
   async take({ transport, type, group }: Message): Promise<Message | null> {
     if (group === null) return null
     await this.#doubtful.giveBack((held) => this.#giveBack(held))
-    const place = { transport, type, group, now: this.#now() }
-    if (!(await hasNextOfGroup(this.#records.db, place))) return null
+    const query = { transport, type, group, now: this.#now() }
+    if (!(await hasNextOfGroup(this.#records.db, query))) return null
     const taken: Message[] = []
     const take = lockingTransaction(this.#records.db).execute(async (transaction) => {
       taken.length = 0
-      const id = await lockNextOfGroup(transaction, place)
+      const id = await lockNextOfGroup(transaction, query)
       if (id !== null) taken.push(...(await this.#lease(transaction, [id], true)))
     })
     await this.#doubtful.note(taken, take)
