@@ -1,29 +1,28 @@
-// A reporter of Vitest: writes how many tests passed and were skipped, and a line for each failure, to the file that REPORT names.
+// A reporter of Vitest: writes how many tests of each file passed and were skipped, and a line for each failure, to the file that REPORT names.
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 
 export default class Report {
-  onTestRunEnd(files, unhandled) {
-    const tests = files.flatMap((file) => [...file.children.allTests()])
-    const count = (state) => tests.filter((test) => test.result().state === state).length
-    const failures = [
-      ...files.flatMap(failuresOf),
-      ...unhandled.map((error) => `outside of tests: ${firstLine(error)}`),
-    ]
-    writeFileSync(
-      process.env['REPORT'],
-      JSON.stringify({ passed: count('passed'), skipped: count('skipped') + count('pending'), failures }),
-    )
+  onTestRunEnd(modules, unhandled) {
+    const files = Object.fromEntries(modules.map((module) => [relative('', module.moduleId), resultOf(module)]))
+    const outside = unhandled.map((error) => `outside of tests: ${firstLine(error)}`)
+    writeFileSync(process.env['REPORT'], JSON.stringify({ files, outside }))
   }
 }
 
+function resultOf(module) {
+  const tests = [...module.children.allTests()]
+  const count = (state) => tests.filter((test) => test.result().state === state).length
+  return { passed: count('passed'), skipped: count('skipped') + count('pending'), failures: failuresOf(module) }
+}
+
 /** Failed tests, hooks, and a file that could not be loaded. */
-function failuresOf(file) {
-  const path = relative('', file.moduleId)
-  const failed = [...file.children.allSuites(), ...file.children.allTests('failed')]
+function failuresOf(module) {
+  const path = relative('', module.moduleId)
+  const failed = [...module.children.allSuites(), ...module.children.allTests('failed')]
   return [
-    ...file.errors().map((error) => `${path}: ${firstLine(error)}`),
+    ...module.errors().map((error) => `${path}: ${firstLine(error)}`),
     ...failed.flatMap((each) => errorsOf(each).map((error) => `${path} > ${each.fullName}: ${firstLine(error)}`)),
   ]
 }
