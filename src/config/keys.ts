@@ -24,13 +24,12 @@ export function kindAt(path: KeyPath): ValueKind {
 }
 
 /** Environment variables and their paths, for scalar values: `PAGECACHE_CACHE_MAX_SIZE` → `['cache', 'maxSize']`. */
-export function variablePaths(): Map<string, string[]> {
+export function variablePaths(section: readonly string[] = []): Map<string, string[]> {
   const paths = new Map<string, string[]>()
-  for (const section of knownKeys([])) {
-    if (isScalar(schemaAt([section]))) paths.set(variableName(section), [section])
-    for (const key of knownKeys([section])) {
-      if (isScalar(schemaAt([section, key]))) paths.set(variableName(section, key), [section, key])
-    }
+  for (const key of knownKeys(section)) {
+    const path = [...section, key]
+    if (isScalar(schemaAt(path))) paths.set(variableName(...path), path)
+    for (const [name, inner] of variablePaths(path)) paths.set(name, inner)
   }
   return paths
 }

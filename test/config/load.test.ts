@@ -51,8 +51,9 @@ describe('defaults', () => {
   it('are all listed in the file written by init', () => {
     const template = configTemplate(null)
     for (const [key, { default: initial, variable }] of Object.entries(configurationSurface())) {
-      const name = key.split('.').at(-1) ?? key
-      expect(template).toContain(variable === null ? `${name}:` : `# ${name}: ${String(initial)}\n`)
+      const path = key.split('.')
+      const hasOwnLine = variable !== null && path.length < 3
+      expect(template).toContain(hasOwnLine ? `# ${path.at(-1)}: ${String(initial)}\n` : `${path.at(-1)}:`)
     }
   })
 })
