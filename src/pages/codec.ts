@@ -2,6 +2,7 @@ import { pipeline, Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import type { Encoding } from './page.ts'
+import { ZstdFrames } from './zstd-frames.ts'
 
 /** Brotli quality 5 still takes about a millisecond per page and compresses better than gzip's best level. */
 const compressors = {
@@ -55,7 +56,8 @@ export async function decode(
 ): Promise<Buffer> {
   if (encoding === 'identity') return body
   const decoder = decoders[encoding]()
-  decoder.end(body)
+  for (const part of encoding === 'zstd' ? new ZstdFrames().split(body) : [body]) decoder.write(part)
+  decoder.end()
   const pieces: Buffer[] = []
   let size = 0
   for await (const piece of decoder as AsyncIterable<Buffer>) {
@@ -71,9 +73,14 @@ export async function decode(
 /** Transcodes a body as a stream. Errors surface in the iteration. */
 export function transcoded(source: AsyncIterable<Buffer>, from: Coding, to: Encoding): AsyncIterable<Buffer> {
   const decoder = decoders[from]()
-  const input = Readable.from(source, { objectMode: false })
+  const input = Readable.from(from === 'zstd' ? inFrames(source) : source, { objectMode: false })
   if (to === 'identity') return pipeline(input, decoder, () => {})
   return pipeline(input, decoder, encoders[to](), () => {})
+}
+
+async function* inFrames(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  const frames = new ZstdFrames()
+  for await (const piece of source) yield* frames.split(piece)
 }
 
 export async function encode(body: Buffer, encoding: Encoding): Promise<Buffer> {
@@ -87,7 +94,19 @@ export async function encodeCheaply(body: Buffer, encoding: CheapEncoding): Prom
   return encoding === 'gzip' ? zlib.gzipSync(body, cheapGzip) : zlib.zstdCompressSync(body)
 }
 
-const decodersAtOnce = { br: zlib.brotliDecompressSync, gzip: zlib.gunzipSync, zstd: zlib.zstdDecompressSync }
+const decodersAtOnce = { br: zlib.brotliDecompressSync, gzip: zlib.gunzipSync, zstd: decodeZstd }
+
+function decodeZstd(body: Buffer, { maxOutputLength }: { maxOutputLength: number }): Buffer {
+  const parts = new ZstdFrames().split(body)
+  if (parts.length === 1) return zlib.zstdDecompressSync(body, { maxOutputLength })
+  let left = maxOutputLength
+  const pieces = parts.map((part) => {
+    const piece = zlib.zstdDecompressSync(part, { maxOutputLength: Math.max(1, left) })
+    if ((left -= piece.length) < 0) throw new TooLarge()
+    return piece
+  })
+  return Buffer.concat(pieces)
+}
 
 /**
  * Transcodes a body for a visitor who waits: a small one at once and with little effort.
