@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { PagecacheError } from '../errors.ts'
+import { PagecacheError, type ErrorCode } from '../errors.ts'
 import { oncePerTurn } from '../lib/once-per-turn.ts'
 import type { AdminSessionRow } from '../records/api-rows.ts'
 import type { Records } from '../records/open.ts'
@@ -14,6 +15,7 @@ export interface SessionStore extends Judge {
   readonly lifetime: number | null
   /** Opens a session for a client that has proved who it is. Returns the value of its cookie, which is never that of an earlier session. */
   open(client: Identity, token: string): Promise<string>
+  /** @throws STORE_UNREACHABLE, STORE_BUSY and others where the session stays valid, because it cannot be found */
   close(value: string): Promise<void>
 }
 
@@ -28,6 +30,12 @@ const maxKnown = 1000
 
 /** 32 random bytes in base64url. */
 const valuePattern = /^[\w-]{43}$/
+
+/** Pause between two attempts to delete a session, in milliseconds. */
+const deleteInterval = 1000
+
+/** Errors that end when the records can be written again. */
+const passing: readonly ErrorCode[] = ['STORE_FULL', 'STORE_BUSY', 'STORE_UNREACHABLE', 'STORE_LOST']
 
 const endedSession: Judgement = { kind: 'refused', message: 'The session has ended. Log in again.' }
 
@@ -66,7 +74,7 @@ export class Sessions implements SessionStore {
       created_at: at,
       expires_at: at + lifetime,
     }
-    await insert(this.#records, row).catch(unlessFull(() => this.#unsaved.set(row.id, row)))
+    await insert(this.#records, row).catch(unless(['STORE_FULL'], () => this.#unsaved.set(row.id, row)))
     return value
   }
 
@@ -74,14 +82,30 @@ export class Sessions implements SessionStore {
     if (!valuePattern.test(value)) return
     const id = digestOf(value)
     // Anyone can send a value: only that of a session changes anything.
-    const row = await this.#records.db.selectFrom('admin_sessions').select('id').where('id', '=', id).executeTakeFirst()
-    if (row === undefined && !this.#unsaved.has(id)) return
+    const isKnown = this.#known.has(id) || this.#unsaved.has(id)
+    if (!isKnown && (await this.#find(id)) === undefined) return
     this.#closed.set(id, true)
-    await this.#records.db
-      .deleteFrom('admin_sessions')
-      .where('id', '=', id)
-      .execute()
-      .catch(unlessFull(() => {}))
+    await this.#delete(id).catch(unless(passing, () => void this.#deleteLater(id)))
+  }
+
+  #find(id: string): Promise<AdminSessionRow | undefined> {
+    return this.#records.db.selectFrom('admin_sessions').selectAll().where('id', '=', id).executeTakeFirst()
+  }
+
+  async #delete(id: string): Promise<void> {
+    await this.#records.db.deleteFrom('admin_sessions').where('id', '=', id).execute()
+  }
+
+  /** Tries until the records can be written again. Other processes accept the session until then, if they can read it. */
+  async #deleteLater(id: string): Promise<void> {
+    for (let isPending = true; isPending;) {
+      await sleep(deleteInterval, null, { ref: false })
+      isPending = await this.#delete(id).then(
+        () => false,
+        // Anything else is the end of the process: its records are closed.
+        (error: unknown) => hasCode(error, passing),
+      )
+    }
   }
 
   judge(value: string): Judgement | Promise<Judgement> {
@@ -96,8 +120,7 @@ export class Sessions implements SessionStore {
 
   async #judgeAgain(id: string): Promise<Judgement> {
     const version = this.#records.version()
-    const saved = this.#records.db.selectFrom('admin_sessions').selectAll().where('id', '=', id).executeTakeFirst()
-    const row = (await saved) ?? this.#unsaved.get(id)
+    const row = (await this.#find(id)) ?? this.#unsaved.get(id)
     const isValid = row !== undefined && !this.#isOver(row) && (await this.#keys.find(row.kid)) !== null
     const client = isValid ? await findActiveClient(this.#records, row.client_id) : null
     if (row === undefined || client === null) {
@@ -132,12 +155,16 @@ async function insert({ db }: Records, row: AdminSessionRow): Promise<void> {
   })
 }
 
-/** Handles an error of a full or read-only disk, and throws any other. */
-function unlessFull(handle: () => void): (error: unknown) => void {
+/** Handles errors with one of these codes, and throws any other. */
+function unless(codes: readonly ErrorCode[], handle: () => void): (error: unknown) => void {
   return (error) => {
-    if (!(error instanceof PagecacheError && error.code === 'STORE_FULL')) throw error
+    if (!hasCode(error, codes)) throw error
     handle()
   }
+}
+
+function hasCode(error: unknown, codes: readonly ErrorCode[]): boolean {
+  return error instanceof PagecacheError && codes.includes(error.code)
 }
 
 /** Sessions where the shop issues the tokens: the cookie has the token, so that a session lasts as long as the shop accepts it. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import type { Records } from '../records/records.ts'
 import { Applier } from './applier.ts'
+import { HintedPause } from './hinted-pause.ts'
 import { Lease, readClocks } from './lease.ts'
 import { nodeStore, storeId, type NodeStoreOptions } from './node-store.ts'
 import { RecordsLedger } from './records-ledger.ts'
@@ -37,8 +38,8 @@ export async function runNode(
   store: NodeStoreOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const lease = new Lease(memory)
-  let wake = () => {}
-  records.onPurge(() => wake())
+  const pause = new HintedPause()
+  records.onPurge(() => pause.hint())
   const ledger = new RecordsLedger(records.db, version)
   const applier = new Applier({
     ledger,
@@ -46,14 +47,7 @@ export async function runNode(
     lease,
     store: nodeStore(store),
     clocks: readClocks,
-    wait: (ms) =>
-      new Promise((resolve) => {
-        const timer = setTimeout(resolve, ms)
-        wake = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      }),
+    wait: (ms) => pause.wait(ms),
     sleep: (ms) => sleep(ms),
     onError(error) {
       // An unreachable database or a full disk: the lease ends, and the next step tries again.
@@ -70,7 +64,7 @@ export async function runNode(
     async stop() {
       clearInterval(pruning)
       applier.stop()
-      wake()
+      pause.hint()
       await running
     },
   }

@@ -119,16 +119,12 @@ const reopenInterval = 1000
 
 /** With several machines a process serves no pages before it knows the purges of the others. */
 function reopenPurges(app: App): void {
-  const timer = setInterval(
-    () =>
-      void app.purges().then(
-        () => clearInterval(timer),
-        () => {},
-      ),
-    reopenInterval,
-  )
+  const timer = setInterval(() => void app.purges().then(stop, () => {}), reopenInterval)
+  const stop = () => clearInterval(timer)
   timer.unref()
-  app.onClose(() => clearInterval(timer))
+  app.onClose(stop)
+  // Closing the parts that work in the background may take long.
+  app.signal.addEventListener('abort', stop, { once: true })
 }
 
 function trustOf({ config }: App, { trustsNameless }: SiteOptions): FrontOptions['isTrusted'] {

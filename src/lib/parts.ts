@@ -32,9 +32,11 @@ export class Parts {
   /** Closes everything in reverse order of opening. Runs all closers, then throws the first error. */
   async close(): Promise<void> {
     const errors: unknown[] = []
-    // A part registers its closer once it is open.
-    await Promise.allSettled(this.#opened.values())
-    for (let closer = this.#closers.pop(); closer; closer = this.#closers.pop()) {
+    for (;;) {
+      // A part registers its closer once it is open. Closers and timers may open further ones.
+      await Promise.allSettled(this.#opened.values())
+      const closer = this.#closers.pop()
+      if (closer === undefined) break
       try {
         await closer()
       } catch (error) {

@@ -3,8 +3,11 @@ import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { createClient, revokeClient } from '../../src/auth/clients.ts'
 import { Sessions, ShopSessions } from '../../src/auth/sessions.ts'
 import type { Judgement } from '../../src/auth/judgement.ts'
+import { PagecacheError } from '../../src/errors.ts'
+import type { Records } from '../../src/records/records.ts'
 import { lockRecords } from '../helpers/lock-records.ts'
 import { onPostgres } from '../helpers/on-postgres.ts'
+import { until } from '../helpers/until.ts'
 import { openAuthority } from './authority.ts'
 
 type Opened = Awaited<ReturnType<typeof openAuthority>>
@@ -106,6 +109,29 @@ it.skipIf(onPostgres)('opens and ends although the disk is full', async () => {
     await sessions.close(value)
     await refused(value)
   }
+})
+
+it('ends with a logout while the records cannot be used, and in all processes when they can again', async () => {
+  let isAway = false
+  const { records, keys } = opened
+  const behind: Records = {
+    ...records,
+    get db() {
+      if (isAway) throw new PagecacheError('STORE_UNREACHABLE', 'the server is away')
+      return records.db
+    },
+  }
+  const judge = new Sessions(behind, keys)
+  const [value, unseen] = [await open(), await open()]
+  expect(await judge.judge(value)).toMatchObject({ kind: 'accepted' })
+  isAway = true
+  await judge.close(value)
+  await refused(value, judge)
+  // Whether the other one exists cannot be known.
+  await expect(judge.close(unseen)).rejects.toThrow('away')
+  isAway = false
+  await until(async () => ((await sessions.judge(value)) as Judgement).kind === 'refused')
+  expect(await judge.judge(unseen)).toMatchObject({ kind: 'accepted' })
 })
 
 it('whose value is unknown end without a write, which anyone could cause', async () => {

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { appendPurges, RecordsLedger } from '../../src/cluster/records-ledger.ts'
 import { openRecords as openAny } from '../../src/records/open.ts'
@@ -101,6 +104,33 @@ it('deletes old purges that all members have applied, except those that are gone
   expect((await ledger.read(0)).floor).toBe(3)
   expect(await state()).toEqual([])
   expect(await ledger.admit(write(3, { confirmed: 2, position: 2 }))).toBe('lost')
+})
+
+it('tells a database apart from its dump that was restored in its place', async () => {
+  const { identity } = await openLedger()
+  const { url } = testDatabase()!
+  const server = url.replace(/\/\w+\?/, '/postgres?')
+  const name = `restored_${process.pid}`
+  const own = url.replace(/\/\w+\?/, `/${name}?`)
+  const postgres = { url: own, listenUrl: null, pool: 2 }
+  const read = async () => {
+    const records = await openAny({ directory: '', now: Date.now, postgres })
+    const found = await new RecordsLedger(records.db).read(0)
+    await records.close()
+    return found.identity
+  }
+  await execute(server, `create database ${name}`)
+  try {
+    const before = await read()
+    const dump = join(await tempDir(), 'dump')
+    const run = (program: string, ...args: string[]) => promisify(execFile)(program, [...args, '-d', own])
+    await run('pg_dump', '-Fc', '-f', dump)
+    expect(await read()).toBe(before)
+    await run('pg_restore', '--clean', dump)
+    expect([before, identity]).not.toContain(await read())
+  } finally {
+    await execute(server, `drop database ${name} with (force)`)
+  }
 })
 
 it('tells databases on one server apart, whose purges have the same numbers', async () => {

@@ -1,4 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { hash } from 'node:crypto'
+import { bearer, createClient, fetchToken } from '../helpers/api-client.ts'
+import type { Daemon } from '../helpers/daemon.ts'
+import { exchange } from '../helpers/exchange.ts'
+import { execute } from '../helpers/postgres.ts'
 import { testDatabase } from '../helpers/records.ts'
 import { startRelay } from '../helpers/relay.ts'
 import { until } from '../helpers/until.ts'
@@ -30,9 +35,35 @@ it('a daemon starts without PostgreSQL, serves visitors, says why purges are ref
   await until(async () => (await shop.ask('/a')).headers.get('cache-status')!.includes('hit'))
   await until(() => shop.daemon.logs().includes('The records can be used again.'))
 
+  const session = await logIn(shop.daemon)
+  expect((await session('GET')).body).toContain('clientId')
+
   await relay.set('silent')
   await until(async () => (await readiness()).status === 'degraded')
   expect((await shop.ask('/b')).status).toBe(200)
   expect(shop.daemon.logs()).toContain('The records cannot be used')
+
+  // A logout ends the session, in the records too when they are back.
+  const out = await session('DELETE')
+  expect([out.status, out.cookie]).toEqual([200, expect.stringContaining('Max-Age=0')])
+  expect(JSON.parse((await session('GET')).body)).toEqual({ success: true, session: null })
+  expect((await session('DELETE', 'a'.repeat(43))).cookie).toContain('Max-Age=0')
+  await relay.set('open')
+  const count = 'select count(*)::int as count from admin_sessions'
+  await until(async () => (await execute(testDatabase()!.url, count)).rows[0].count === 0)
   expect(shop.daemon.logs()).not.toContain('canary')
 })
+
+/** Opens a session of the admin page. Returns a function that sends its requests, or those of another one. */
+async function logIn(daemon: Daemon) {
+  const token = await fetchToken(daemon.url, await createClient(daemon, 'operator'))
+  const url = `${daemon.url}/admin/session`
+  const opened = await exchange(url, { method: 'POST', headers: bearer(token) })
+  const own = /^[\w-]+=([^;]+)/.exec(opened.headers.get('set-cookie')!)![1]!
+  return async (method: string, value = own) => {
+    const csrf = hash('sha256', `csrf ${value}`, 'base64url')
+    const headers = { cookie: `pagecache-session=${value}`, 'x-csrf-token': csrf }
+    const answer = await exchange(url, { method, headers })
+    return { status: answer.status, body: answer.body.toString(), cookie: answer.headers.get('set-cookie') }
+  }
+}

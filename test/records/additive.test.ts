@@ -33,7 +33,8 @@ function isAdditive(statement: string, own: readonly string[]): boolean {
   const table = /^(?:create table(?: if not exists)?|alter table|create (?:unique )?index \S+ on) "?(\w+)"?/.exec(
     text,
   )?.[1]
-  if (/^(?:select|create (?:table|index|view|function))\b/.test(text)) return true
+  // PostgreSQL lets a replaced view keep all of its columns.
+  if (/^(?:select|create (?:table|index|(?:or replace )?view|function))\b/.test(text)) return true
   // On a table that older nodes do not know, everything is allowed.
   if (table !== undefined && own.includes(table)) return true
   if (/^insert into\b/.test(text)) return true

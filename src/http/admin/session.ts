@@ -4,6 +4,7 @@ import type { H3, H3Event } from 'h3'
 import type { Identity } from '../../auth/judgement.ts'
 import type { SessionStore } from '../../auth/sessions.ts'
 import { sessionCookieName, sessionOf } from '../../cache/session-cookie.ts'
+import { PagecacheError } from '../../errors.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { errorAnswer, jsonAnswer, type Answer } from '../answer.ts'
 import { authenticate, bearerOf, judged, unauthorised, type CallerOptions } from '../api/caller.ts'
@@ -83,13 +84,27 @@ async function open(exchange: Exchange, options: SessionOptions): Promise<Answer
 
 async function close(exchange: Exchange, options: SessionOptions): Promise<Answer> {
   // Also beside a token: the browser is told to forget the cookie.
+  const forget = cookieLine(exchange, '', 0)
   const value = sessionOf(exchange.request.headers.cookie, exchange.accepted.scheme)
   if (value !== null) {
     if (!bearsCsrfToken(exchange.request, value)) return errorAnswer(403, `The ${csrfField} field is missing or wrong.`)
-    await (await options.sessions()).close(value)
+    const isClosed = await options
+      .sessions()
+      .then((sessions) => sessions.close(value))
+      .then(() => true, unlessUnavailable)
+    if (!isClosed) return errorAnswer(503, unclosed, [forget])
   }
-  return jsonAnswer(200, { success: true }, [cookieLine(exchange, '', 0)])
+  return jsonAnswer(200, { success: true }, [forget])
 }
+
+/** False for an error of records that cannot be used now. */
+function unlessUnavailable(error: unknown): false {
+  if (error instanceof PagecacheError && error.status === 503) return false
+  throw error
+}
+
+const unclosed =
+  'This browser has forgotten the session, but the records cannot be used at the moment. The session ends within 12 hours, or when its client is revoked.'
 
 function sessionAnswer(
   value: string,

@@ -19,6 +19,7 @@ import { signingKeys } from './0017-signing-keys.ts'
 import { warmupConcurrency } from './0018-warmup-concurrency.ts'
 import { clusterSecrets } from './0019-cluster-secrets.ts'
 import { purgeClock } from './0020-purge-clock.ts'
+import { restoredDatabases } from './0021-restored-databases.ts'
 
 /** Append-only. A database's version is the number of steps that were run on it. */
 export const migrations: readonly Migration[] = [
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   warmupConcurrency,
   clusterSecrets,
   purgeClock,
+  restoredDatabases,
 ]

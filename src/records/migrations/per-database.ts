@@ -72,3 +72,18 @@ export async function describeServer<T>(db: Kysely<T>): Promise<void> {
       : sql`create view cluster_server as select 'sqlite' as identity, cast(unixepoch('subsec') * 1000 as integer) as now`
   ).execute(db)
 }
+
+/**
+ * Also tells a database apart from a dump of it that was restored in its place, where the tables have other numbers. Nodes that run
+ * meanwhile find another database and remove their pages.
+ */
+export async function describeTables<T>(db: Kysely<T>): Promise<void> {
+  if (!isPostgres(db)) return
+  await sql`
+      create or replace view cluster_server as select
+        system_identifier::text || '.' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
+          || '.' || (select oid from pg_database where datname = current_database())
+          || '.' || 'cluster_clock'::regclass::oid as identity,
+        (extract(epoch from clock_timestamp()) * 1000)::bigint as now
+      from pg_control_system()`.execute(db)
+}
