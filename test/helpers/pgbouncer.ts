@@ -8,10 +8,11 @@ import { execute, otherUser } from './postgres.ts'
 /** Whether the pooler is installed. */
 export const hasPgbouncer = spawnSync('pgbouncer', ['--version']).status === 0
 
-/** Starts PgBouncer in transaction mode before a test's database; returns the URL through it. */
+/** Starts PgBouncer, in transaction mode unless `settings` say otherwise, before a test's database; returns the URL through it. */
 export async function startPgbouncer(
   url: string,
   directory: string,
+  settings: Readonly<Record<string, string | number>> = {},
 ): Promise<{ url: string; stop(): Promise<unknown> }> {
   const { searchParams, pathname } = new URL(url)
   const port = await freePort()
@@ -28,11 +29,11 @@ listen_port = ${port}
 unix_socket_dir =
 auth_type = trust
 auth_file = ${users}
-pool_mode = transaction
 max_client_conn = 200
-default_pool_size = 20
 ignore_startup_parameters = extra_float_digits
-`,
+${Object.entries({ pool_mode: 'transaction', default_pool_size: 20, ...settings })
+  .map(([name, value]) => `${name} = ${value}\n`)
+  .join('')}`,
   )
   // It refuses to run as root; the server's user has access to the server's socket.
   const user = process.getuid?.() === 0 ? otherUser() : null

@@ -46,9 +46,9 @@ function connectionTo(url: string): pg.ClientConfig {
   }
 }
 
-/** A connection that is not shared. */
-export function openClient(url: string): pg.Client {
-  return new TimedClient(connectionTo(url))
+/** A connection that is not shared. @param timeout of a statement, in milliseconds; 0: none */
+export function openClient(url: string, timeout = 0): pg.Client {
+  return new TimedClient({ ...connectionTo(url), query_timeout: timeout })
 }
 
 /** Most statements that each connection keeps prepared: planning them takes longer than running them. */

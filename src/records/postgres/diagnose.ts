@@ -23,6 +23,8 @@ export interface Diagnosis {
   notification: number | null
 }
 
+/** How long a statement may take, in milliseconds: a pooler whose connections are all in use lets it wait. */
+const maxStatement = 5000
 /** Statements that are timed. */
 const samples = 5
 /** How long a notification may take (milliseconds). */
@@ -31,17 +33,19 @@ const maxNotification = 2000
 /** Measures a PostgreSQL server over connections of its own. @throws STORE_UNREACHABLE */
 export async function diagnose(place: PostgresPlace): Promise<Diagnosis> {
   const url = place.listenUrl ?? place.url
-  const clients = [place.url, place.url, url, url].map((each) => openClient(each))
+  const clients = [place.url, place.url, url, url].map((each) => openClient(each, maxStatement))
   const [one, other, listener, neighbour] = clients as [Client, Client, Client, Client]
   for (const client of clients) client.on('error', () => {})
   try {
     await Promise.all(clients.map((client) => client.connect()))
+    const isListenPooled = await isPooled(listener, neighbour)
     return {
       ...(await measure(one)),
       ...(await readSettings(one)),
       isPooled: await isPooled(one, other),
-      isListenPooled: await isPooled(listener, neighbour),
-      notification: await timeNotification(listener, one),
+      isListenPooled,
+      // A pooler would give the connection that listens to others.
+      notification: isListenPooled ? null : await timeNotification(listener, one),
     }
   } catch (error) {
     throw toPostgresError(error, nameOf(place.url))
@@ -80,15 +84,18 @@ async function readSettings(client: Client): Promise<Pick<Diagnosis, 'version' |
   }
 }
 
-/** A pooler gives the idle connection of a client to its neighbour, and then another one to the client. */
+/**
+ * A pooler gives the connection that a client has just used to its neighbour, or its oldest one to the client. Never waits for a
+ * connection that the neighbour holds: the pool may have only one.
+ */
 async function isPooled(client: Client, neighbour: Client): Promise<boolean> {
   const pid = async (of: Client) => (await of.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid
   const before = await pid(client)
   await neighbour.query('begin')
   const taken = await pid(neighbour)
-  const after = await pid(client)
   await neighbour.query('rollback')
-  return taken === before || after !== before
+  if (taken === before) return true
+  return (await pid(client)) !== before || (await pid(client)) !== before
 }
 
 async function timeNotification(listener: Client, sender: Client): Promise<number | null> {

@@ -77,3 +77,24 @@ it.runIf(hasPgbouncer)(
     expect(await worker.take(first!)).toMatchObject({ payload: 2 })
   },
 )
+
+it.runIf(hasPgbouncer).each([
+  ['of one connection', { default_pool_size: 1 }, true],
+  ['of two that take turns', { default_pool_size: 2, server_round_robin: 1 }, true],
+  ['of sessions', { pool_mode: 'session' }, false],
+])('judges a pool %s', async (_, settings, isPooled) => {
+  const { url } = testDatabase()!
+  const pooler = await startPgbouncer(url, await tempDir(), settings)
+  onTestFinished(async () => void (await pooler.stop()))
+  const found = await diagnose({ url: pooler.url, listenUrl: null, pool: 1 })
+  expect([found.isPooled, found.isListenPooled, found.notification === null]).toEqual([isPooled, isPooled, isPooled])
+})
+
+it.runIf(hasPgbouncer)('says that a pool of sessions has too few connections, and does not wait for ever', async () => {
+  const pooler = await startPgbouncer(testDatabase()!.url, await tempDir(), {
+    pool_mode: 'session',
+    default_pool_size: 1,
+  })
+  onTestFinished(async () => void (await pooler.stop()))
+  expect(await check(pooler.url)).toMatchObject([{ status: 'failed' }])
+})
