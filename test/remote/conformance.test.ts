@@ -4,7 +4,7 @@ import { stringify } from 'yaml'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ApiClient, createClient, fetchToken } from '../helpers/api-client.ts'
 import { runCommand } from '../helpers/commands.ts'
-import { type Daemon, freePort, runProgram, startDaemon } from '../helpers/daemon.ts'
+import { type Daemon, freePort, startDaemon } from '../helpers/daemon.ts'
 import type { CommandResult } from '../helpers/environment.ts'
 import { type Origin, startOrigin } from '../helpers/origin.ts'
 import { scratch, type Scratch } from '../helpers/scratch.ts'
@@ -75,10 +75,7 @@ afterAll(async () => {
 const credentials = () => ({ PAGECACHE_CLIENT_ID: client.clientId, PAGECACHE_CLIENT_SECRET: client.clientSecret })
 
 function runThere(args: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> {
-  return runProgram([...args, '--server', remote.url], {
-    projectDir: elsewhere.path,
-    env: { ...credentials(), ...env },
-  })
+  return runCommand([...args, '--server', remote.url], elsewhere.path, { ...credentials(), ...env })
 }
 
 /**
@@ -172,8 +169,7 @@ describe('a profile', () => {
     await writeFile(join(elsewhere.path, 'pagecache.yaml'), stringify(config))
   })
 
-  const run = (args: string[], env: Record<string, string> = {}) =>
-    runProgram(args, { projectDir: elsewhere.path, env })
+  const run = (args: string[], env: Record<string, string> = {}) => runCommand(args, elsewhere.path, env)
 
   it('is used by --profile and by PAGECACHE_PROFILE', async () => {
     const own = await remote.run('warmup:list', '--json')
@@ -238,7 +234,7 @@ describe('a profile', () => {
 
 describe('an error', () => {
   const stats = (server: string, env: Record<string, string> = credentials()) =>
-    runProgram(['cache:stats', '--server', server], { projectDir: elsewhere.path, env })
+    runCommand(['cache:stats', '--server', server], elsewhere.path, env)
 
   it.each([
     ['a closed port', async () => stats(`http://127.0.0.1:${await freePort()}`), 5, 'connection refused'],
@@ -264,7 +260,7 @@ describe('an error', () => {
     const here = { PAGECACHE_ENV: 'staging', PAGECACHE_PROJECT_DIR: elsewhere.path, ...credentials() }
     expect(await stats(remote.url, here)).toMatchObject({ code: 0 })
     const run = (args: string[], env: Record<string, string> = {}) =>
-      runProgram(['cache:stats', ...args], { projectDir: elsewhere.path, env: { ...credentials(), ...env } })
+      runCommand(['cache:stats', ...args], elsewhere.path, { ...credentials(), ...env })
     for (const flag of ['--env', '--project-dir', '--config']) {
       for (const [args, env] of [
         [['--server', remote.url], {}],
@@ -284,10 +280,7 @@ describe('an error', () => {
     const reader = await createClient(remote, 'reader', 'read')
     const env = { PAGECACHE_CLIENT_ID: reader.clientId, PAGECACHE_CLIENT_SECRET: reader.clientSecret }
     expect(await stats(remote.url, env)).toMatchObject({ code: 0 })
-    const refused = await runProgram(['vendor:cache:clear', '--server', remote.url], {
-      projectDir: elsewhere.path,
-      env,
-    })
+    const refused = await runCommand(['vendor:cache:clear', '--server', remote.url], elsewhere.path, env)
     expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('scope write') as string })
   })
 })
