@@ -8,7 +8,7 @@ import { tempDir } from '../helpers/temp-dir.ts'
 
 it('keeps compiled code in the home directory, not in a shared one', async () => {
   const [home, shared] = [await tempDir(), await tempDir()]
-  expect(await run(['cache:stats', '--help'], { env: { HOME: home, TMPDIR: shared } })).toMatchObject({
+  expect(await run(['cache:stats', '--help'], { env: { HOME: home, TMPDIR: shared }, alone: true })).toMatchObject({
     code: 0,
     stderr: '',
   })
@@ -22,7 +22,7 @@ it("does without a compile cache if the home directory is missing or another use
   const foreign = process.getuid!() === 0 ? await tempDir() : '/'
   if (process.getuid!() === 0) await promisify(execFile)('chown', ['65534', foreign])
   for (const HOME of [foreign, '/nonexistent'])
-    expect(await run(['cache:stats', '--help'], { env: { HOME, TMPDIR: shared } })).toMatchObject({
+    expect(await run(['cache:stats', '--help'], { env: { HOME, TMPDIR: shared }, alone: true })).toMatchObject({
       code: 0,
       stderr: '',
     })

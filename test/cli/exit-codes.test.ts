@@ -7,11 +7,11 @@ import { tempDir } from '../helpers/temp-dir.ts'
 
 it('exits with 5 if another process locks the database', async () => {
   const cwd = await tempDir()
-  expect((await run(['client:list'], { cwd })).code).toBe(0)
+  expect((await run(['client:list'], { cwd, alone: true })).code).toBe(0)
   const other = new Database(join(cwd, 'var/data/prod/records.sqlite'))
   onTestFinished(() => void other.close())
   other.exec('BEGIN IMMEDIATE')
-  expect(await run(['client:create', 'name'], { cwd })).toMatchObject({
+  expect(await run(['client:create', 'name'], { cwd, alone: true })).toMatchObject({
     code: 5,
     stdout: '',
     stderr: expect.stringContaining('is locked by another process') as string,
@@ -20,11 +20,11 @@ it('exits with 5 if another process locks the database', async () => {
 
 it('exits with 1 if the file is not a pagecache database', async () => {
   const cwd = await tempDir()
-  expect((await run(['client:list'], { cwd })).code).toBe(0)
+  expect((await run(['client:list'], { cwd, alone: true })).code).toBe(0)
   const other = new Database(join(cwd, 'var/data/prod/records.sqlite'))
   other.pragma('application_id = 1')
   other.close()
-  expect((await run(['client:list'], { cwd })).code).toBe(1)
+  expect((await run(['client:list'], { cwd, alone: true })).code).toBe(1)
 })
 
 it('lists the documented exit codes of every command', async () => {

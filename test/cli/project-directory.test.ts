@@ -94,7 +94,7 @@ describe('an unusable path', () => {
 
   it('serve ends where nothing can be made, exit 2', async () => {
     const args = ['serve', '--origin', 'http://127.0.0.1:9', '--port', '0', '--project-dir', '/proc/self']
-    const { code, stdout, stderr } = await run(args, { cwd: await tempDir() })
+    const { code, stdout, stderr } = await run(args, { cwd: await tempDir(), alone: true })
     expect(stderr).toBe(
       'Error: The directory /proc/self/var/data/prod cannot be made (ENOENT).\nName another project directory with --project-dir or PAGECACHE_PROJECT_DIR.\n',
     )

@@ -14,14 +14,14 @@ describe('standard output', () => {
   it('holds only the value with --json', async () => {
     const cwd = await tempDir()
     for (const command of ['cache:stats', 'cache:list', 'vendor:cache:clear', 'cache:clear', 'config:show', 'doctor']) {
-      const { code, stdout } = await run([command, '--json'], { cwd })
+      const { code, stdout } = await run([command, '--json'], { cwd, alone: true })
       expect(JSON.parse(stdout), command).toBeTypeOf('object')
       expect(code, command).toBe(0)
     }
   })
 
   it('has tab-separated rows without borders in a pipe', async () => {
-    const { stdout } = await run(['cache:stats'], { cwd: await tempDir() })
+    const { stdout } = await run(['cache:stats'], { cwd: await tempDir(), alone: true })
     expect(stdout).toContain('pages: 0\n')
     expect(stdout).toContain('type\tpages\tsaved\tgeneration time\thit time\nproducts\t0\t0 B\t-\t-\n')
     expect(stdout).not.toMatch(/[│┌]/)
@@ -99,7 +99,7 @@ describe('colour', () => {
   })
 
   it('is off in a pipe', async () => {
-    const { stderr } = await run(['cache:stat'])
+    const { stderr } = await run(['cache:stat'], { alone: true })
     expect(stderr).not.toContain('\u001b')
   })
 

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { toUsageError } from '../../src/cli/usage-error.ts'
 import { run, start } from '../helpers/cli.ts'
-import { runCommand } from '../helpers/commands.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
 
@@ -92,7 +91,7 @@ describe('wrong usage', () => {
     [['help', 'cash:stats'], 'Unknown command: cash:stats.', 'Did you mean cache:stats?'],
     [['xyzzy-plugh', '--help'], 'Unknown command: xyzzy-plugh.', 'pagecache --help lists all commands.'],
   ])('%j exits with 2 and explains the mistake', async (args, message, hint) => {
-    const { code, stdout, stderr } = await runCommand(args, await tempDir())
+    const { code, stdout, stderr } = await run(args, { cwd: await tempDir() })
     expect(stderr).toContain(message)
     expect(stderr).toContain(hint)
     expect(stdout).toBe('')
@@ -100,10 +99,9 @@ describe('wrong usage', () => {
   })
 
   it('is a short JSON document with --json that does not repeat the command line', async () => {
-    const { code, stdout, stderr } = await runCommand(
-      ['cache:stats', '--json', '--token=canary-secret'],
-      await tempDir(),
-    )
+    const { code, stdout, stderr } = await run(['cache:stats', '--json', '--token=canary-secret'], {
+      cwd: await tempDir(),
+    })
     expect(JSON.parse(stdout)).toEqual({
       success: false,
       message: 'Unknown flag: --token.',
@@ -116,12 +114,12 @@ describe('wrong usage', () => {
   })
 
   it('does not repeat the value of an unknown flag', async () => {
-    const { stdout, stderr } = await runCommand(['cache:stats', '--token=canary-secret'], await tempDir())
+    const { stdout, stderr } = await run(['cache:stats', '--token=canary-secret'], { cwd: await tempDir() })
     expect(stdout + stderr).not.toContain('canary-secret')
   })
 
   it('escapes control characters', async () => {
-    const { stderr } = await runCommand(['\u001b[31mred\u0007'], await tempDir())
+    const { stderr } = await run(['\u001b[31mred\u0007'], { cwd: await tempDir() })
     expect(stderr).toContain('\\u{1b}[31mred\\u{7}')
     expect(stderr).not.toContain('\u001b')
   })
@@ -129,8 +127,8 @@ describe('wrong usage', () => {
 
 describe('help', () => {
   it('lists topics and commands with and without --help', async () => {
-    const bare = await runCommand([], '/')
-    const asked = await runCommand(['--help'], '/')
+    const bare = await run([])
+    const asked = await run(['--help'])
     expect(bare.stdout).toMatch(/TOPICS[\s\S]*cache[\s\S]*COMMANDS[\s\S]*doctor/)
     expect(asked.stdout).toBe(bare.stdout)
     expect([bare.code, asked.code]).toEqual([0, 0])
@@ -139,7 +137,7 @@ describe('help', () => {
   it.each([[['cache:stats', '--help']], [['cache:stats', '-h']], [['help', 'cache:stats']]])(
     '%j explains a command with examples',
     async (args) => {
-      const { code, stdout } = await runCommand(args, '/')
+      const { code, stdout } = await run(args)
       expect(stdout).toMatch(
         /USAGE[\s\S]*EXAMPLES[\s\S]*\$ pagecache cache:stats --json[\s\S]*FLAGS[\s\S]*GLOBAL FLAGS\n.*help flags\n/,
       )
@@ -153,20 +151,17 @@ describe('help', () => {
     ['environment', /^PAGECACHE_PROFILE +/m],
     ['configuration', /^cache\.defaultTtl\t"0s"\tPAGECACHE_CACHE_DEFAULT_TTL$/m],
   ])('help %s explains what belongs to no command', async (topic, line) => {
-    expect(await runCommand(['help', topic], '/')).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(line) as string,
-    })
-    expect((await runCommand(['--help'], '/')).stdout).toContain(`help ${topic}`)
+    expect(await run(['help', topic])).toMatchObject({ code: 0, stdout: expect.stringMatching(line) as string })
+    expect((await run(['--help'])).stdout).toContain(`help ${topic}`)
   })
 
   it('is plain text in a pipe', async () => {
-    const { stdout } = await run(['cache:stats', '--help'])
+    const { stdout } = await run(['cache:stats', '--help'], { alone: true })
     expect(stdout).not.toContain('\u001b')
   })
 
   it('prints the version with --version', async () => {
-    const { code, stdout } = await run(['--version'])
+    const { code, stdout } = await run(['--version'], { alone: true })
     expect(stdout).toMatch(/^pagecache\/\d+\.\d+\.\d+ \S+ node-v\d+/)
     expect(code).toBe(0)
   })
@@ -175,38 +170,36 @@ describe('help', () => {
 describe('flags of every command', () => {
   it('--quiet prints only errors', async () => {
     const cwd = await tempDir()
-    expect(await runCommand(['cache:stats', '--quiet'], cwd)).toEqual({ code: 0, stdout: '', stderr: '' })
-    expect(await runCommand(['stage:list', '-q', '--columns', 'x'], cwd)).toMatchObject({ code: 0 })
-    expect((await runCommand(['warmup:pause', '-q'], cwd)).stderr).toContain('There is no warmup yet.')
+    expect(await run(['cache:stats', '--quiet'], { cwd })).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
+    expect(await run(['stage:list', '-q', '--columns', 'x'], { cwd })).toMatchObject({ code: 0 })
+    expect((await run(['warmup:pause', '-q'], { cwd })).stderr).toContain('There is no warmup yet.')
   })
 
   it('--no-input refuses instead of asking', async () => {
-    const { code, stderr } = await runCommand(['reverse-proxy:clear', '-n'], await tempDir())
+    const { code, stderr } = await run(['reverse-proxy:clear', '-n'], { cwd: await tempDir() })
     expect([code, stderr]).toEqual([2, expect.stringContaining('--no-input is set')])
   })
 
   it('--timeout ends a command that takes longer, with 1', async () => {
     const cwd = await tempDir()
-    const { code, stderr } = await runCommand(['monitor', '--no-tui', '--timeout', '300ms'], cwd)
+    const { code, stderr } = await run(['monitor', '--no-tui', '--timeout', '300ms'], { cwd })
     const advice = 'No result within 0.3 s (--timeout).\nSee docs/troubleshooting.md#timed_out\n'
     expect([code, stderr]).toEqual([1, expect.stringContaining(advice)])
-    expect(await runCommand(['cache:stats', '--timeout', '5 parsecs'], cwd)).toMatchObject({ code: 2 })
-    expect(await runCommand(['cache:stats', '--timeout', '10m'], cwd)).toMatchObject({ code: 0 })
+    expect(await run(['cache:stats', '--timeout', '5 parsecs'], { cwd })).toMatchObject({ code: 2 })
+    expect(await run(['cache:stats', '--timeout', '10m'], { cwd })).toMatchObject({ code: 0 })
   })
 
   it('--debug names what is used and the causes of an error, without credentials', async () => {
     const cwd = await tempDir()
-    const { stderr } = await runCommand(['cache:stats', '--debug', '--env', 'staging'], cwd)
+    const { stderr } = await run(['cache:stats', '--debug', '--env', 'staging'], { cwd })
     expect(stderr).toMatch(
       new RegExp(`^debug: environment staging, project ${cwd}, configuration none .*\n[^]*cache.stats took \\d+ ms`),
     )
     const env = { PAGECACHE_CLIENT_ID: 'a', PAGECACHE_CLIENT_SECRET: 'canary' }
-    const failed = await runCommand(['cache:stats', '--debug', '--server', 'http://127.0.0.1:1'], cwd, env)
+    const failed = await run(['cache:stats', '--debug', '--server', 'http://127.0.0.1:1'], { cwd, env })
     expect(failed.stderr).toContain('Caused by: ')
     expect(failed.stderr).not.toContain('canary')
-    expect((await runCommand(['cache:stats', '--server', 'http://127.0.0.1:1'], cwd, env)).stderr).not.toContain(
-      '    at ',
-    )
+    expect((await run(['cache:stats', '--server', 'http://127.0.0.1:1'], { cwd, env })).stderr).not.toContain('    at ')
   })
 
   it('--watch shows a value again and again: JSON lines with --json', async () => {
@@ -222,8 +215,8 @@ describe('flags of every command', () => {
     }
     await watch(['status', '--json'], '{"success":true,"version"')
     await watch(['cache:stats'], 'hit ratio, last hour')
-    expect(await runCommand(['status', '--interval', '2s'], cwd)).toMatchObject({ code: 2 })
-    expect(await runCommand(['status', '-w', '--interval', 'x'], cwd)).toMatchObject({ code: 2 })
+    expect(await run(['status', '--interval', '2s'], { cwd })).toMatchObject({ code: 2 })
+    expect(await run(['status', '-w', '--interval', 'x'], { cwd })).toMatchObject({ code: 2 })
   })
 })
 

@@ -22,7 +22,7 @@ function tokenOf(customer: string, secret: string): string {
 it('serve does not start without a key that is one, and says which', async () => {
   const cwd = await tempDir()
   await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { port: 0 }, stages }))
-  const { code, stderr } = await run(['serve'], { cwd })
+  const { code, stderr } = await run(['serve'], { cwd, alone: true })
   expect(code).toBe(2)
   expect(stderr).toMatch(/stages\.customerToken\.secretFile \(pagecache\.yaml:\d+\): cannot be read: ENOENT/)
   expect((await run(['config:show'], { cwd })).code).toBe(0)

@@ -171,7 +171,7 @@ describe('without a terminal', () => {
   })
 
   it('with --json it is one value', async () => {
-    const { code, stdout } = await run(['monitor', '--json'], { cwd: await tempDir() })
+    const { code, stdout } = await run(['monitor', '--json'], { cwd: await tempDir(), alone: true })
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({
       cache: { totalFiles: 0 },

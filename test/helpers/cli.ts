@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { request } from './commands.ts'
 import { recordsVariable } from './records-variable.ts'
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
@@ -20,6 +21,8 @@ export interface CliOptions {
   input?: string
   /** The user to run as. Only root can set it. */
   uid?: number
+  /** In a new process, for tests of its start, end and streams. By default in one that other commands run in too. */
+  alone?: boolean
 }
 
 /** Whether another user can read the checkout, and thus run the command line. */
@@ -29,6 +32,8 @@ export function canRunAs(uid: number): boolean {
 
 /** Runs the built command line until it exits. */
 export async function run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const alone = options.alone || options.input !== undefined || options.uid !== undefined
+  if (!alone) return { signal: null, ...(await request({ args, ...surroundings(options) })) }
   const child = start(args, options)
   child.stdin.end(options.input ?? '')
   let stdout = ''
@@ -44,11 +49,14 @@ export async function run(args: readonly string[], options: CliOptions = {}): Pr
 
 /** Starts the built command line and leaves it running. The caller ends it. */
 export function start(args: readonly string[], options: CliOptions = {}) {
-  const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env
   return spawn(process.execPath, [bin, ...args], {
-    cwd: options.cwd ?? process.cwd(),
-    env: { PATH, HOME, TMPDIR, ...recordsVariable(), ...options.env },
+    ...surroundings(options),
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
   })
+}
+
+function surroundings(options: CliOptions): { cwd: string; env: Record<string, string> } {
+  const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env
+  return { cwd: options.cwd ?? process.cwd(), env: { PATH, HOME, TMPDIR, ...recordsVariable(), ...options.env } }
 }

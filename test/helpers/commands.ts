@@ -15,16 +15,22 @@ export interface CommandRequest {
 /** Processes that have run a command and wait for the next one. Starting a process takes most of the time of a command. They end with this one. */
 const idle: ChildProcess[] = []
 
-/** Runs a command of the built program in a process that other commands run in, before and after it but not meanwhile. */
+/** Runs a command in a project. */
 export async function runCommand(
   args: readonly string[],
   projectDir: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
+  return await request({ args, cwd: projectDir, env: environment(projectDir, env) })
+}
+
+/** Runs a command of the built program in a process that other commands run in, before and after it but not meanwhile. */
+export async function request(command: CommandRequest): Promise<CommandResult> {
+  const { args } = command
   const child = idle.pop() ?? startProcess()
   child.ref()
   child.channel!.ref()
-  child.send({ args, cwd: projectDir, env: environment(projectDir, env) } satisfies CommandRequest)
+  child.send(command)
   const waiting = new AbortController()
   const { signal } = waiting
   try {
