@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runProgram, startDaemon, type Daemon } from '../helpers/daemon.ts'
+import { runCommand } from '../helpers/commands.ts'
+import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { scratch, type Scratch } from '../helpers/scratch.ts'
@@ -99,7 +100,7 @@ it.each([
     ['serve', '--origin', 'http://127.0.0.1:1'],
     ['config:validate', 'pagecache.yaml'],
   ]) {
-    const { code, stderr } = await runProgram(command, { projectDir })
+    const { code, stderr } = await runCommand(command, projectDir)
     expect([code, stderr]).toEqual([2, expect.stringContaining(`errorPage (pagecache.yaml:1): cannot be read: `)])
     expect(stderr).toContain(problem)
   }

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { expect, it, onTestFinished } from 'vitest'
-import { runProgram } from '../helpers/daemon.ts'
+import { runCommand } from '../helpers/commands.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
@@ -19,7 +19,7 @@ it('sends a test notification signed with the secret of the environment, and sho
   ]
   await writeFile(join(projectDir, 'pagecache.yaml'), stringify({ notify: { webhooks } }))
   const secret = 'canary-secret-of-the-environment'
-  const run = (...args: string[]) => runProgram(args, { projectDir, env: { PAGECACHE_NOTIFY_SECRET: secret } })
+  const run = (...args: string[]) => runCommand(args, projectDir, { PAGECACHE_NOTIFY_SECRET: secret })
 
   const both = await run('notify:test', '--json')
   expect(both.code).toBe(1)

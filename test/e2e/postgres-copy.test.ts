@@ -3,7 +3,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import { fill } from '../records/postgres/fill.ts'
 import { openRecords } from '../../src/records/open.ts'
 import { startChild } from '../helpers/child.ts'
-import { program, runProgram } from '../helpers/daemon.ts'
+import { runCommand } from '../helpers/commands.ts'
+import { program } from '../helpers/daemon.ts'
 import { environment } from '../helpers/environment.ts'
 import { execute } from '../helpers/postgres.ts'
 import { testDatabase } from '../helpers/records.ts'
@@ -18,7 +19,7 @@ it('a killed records:copy leaves nothing, the next one copies everything, and a 
   const open = () => openRecords({ directory: join(projectDir, 'var/data/prod'), now: Date.now })
   const records = await open()
   const tables = await fill(records, 20, 20_000)
-  const run = (...args: string[]) => runProgram(args, { projectDir })
+  const run = (...args: string[]) => runCommand(args, projectDir)
 
   // This process has the file open.
   const used = await run('records:copy', '--to', url, '--json')
@@ -55,15 +56,15 @@ it('refuses while a worker of another machine uses the source, and a target that
     url,
     `insert into queue_workers (id, host, pid, kind, transports, types, started_at, seen_at) values ('w', 'node-2', 7, 'daemon', '[]', '[]', ${now}, ${now})`,
   )
-  const used = await runProgram(['records:copy', '--to', 'sqlite'], { projectDir, env })
+  const used = await runCommand(['records:copy', '--to', 'sqlite'], projectDir, env)
   expect(used.code).toBe(3)
   expect(used.stderr).toContain('process 7 on node-2 works on the queue')
-  const same = await runProgram(['records:copy', '--to', url], { projectDir, env })
+  const same = await runCommand(['records:copy', '--to', url], projectDir, env)
   expect(same.code).toBe(2)
   await execute(url, 'delete from queue_workers')
   const other = await openRecords({ directory: '', postgres: { url, listenUrl: null, pool: 1 }, now: Date.now })
   onTestFinished(() => other.close())
   await other.db.selectFrom('sales_channel').selectAll().execute()
-  const open = await runProgram(['records:copy', '--to', 'sqlite'], { projectDir, env })
+  const open = await runCommand(['records:copy', '--to', 'sqlite'], projectDir, env)
   expect(open.stderr).toContain('is open in another process')
 })

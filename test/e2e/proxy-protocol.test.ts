@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { createCertificate } from '../helpers/certificate.ts'
 import { answers, startChild, type Child } from '../helpers/child.ts'
-import { freePort, runProgram } from '../helpers/daemon.ts'
+import { runCommand } from '../helpers/commands.ts'
+import { freePort } from '../helpers/daemon.ts'
 import { exchange, isHit } from '../helpers/exchange.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { installed, rivalEnvironment } from '../helpers/rivals.ts'
@@ -127,7 +128,7 @@ describe.skipIf(!canRun)('behind HAProxy, with several processes', () => {
       expect((await purge(address, { 'x-forwarded-for': purger })).status).toBe(403)
     expect((await purge(purger)).status).toBe(200)
     expect((await purge(purger, { 'content-length': '0' })).status).toBe(200)
-    const { stdout } = await runProgram(['invalidation-log:recent', '--json', '--limit', '1'], { projectDir })
+    const { stdout } = await runCommand(['invalidation-log:recent', '--json', '--limit', '1'], projectDir)
     expect(JSON.parse(stdout)).toMatchObject({ items: [{ source: 'purge-method', actor: purger }] })
   })
 

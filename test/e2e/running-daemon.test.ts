@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
-import { freePort, runProgram, startDaemon, type DaemonOptions } from '../helpers/daemon.ts'
+import { runCommand } from '../helpers/commands.ts'
+import { freePort, startDaemon, type DaemonOptions } from '../helpers/daemon.ts'
 import { exchange, untilHit } from '../helpers/exchange.ts'
 import { startOrigin, type Reply } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -104,7 +105,7 @@ describe('a configuration that differs from the running daemon’s', () => {
   it('is named with the variable that only the command has', async () => {
     const daemon = await open({})
     const env = { PAGECACHE_CACHE_DEFAULT_TTL: '1h' }
-    const { stderr } = await runProgram(['cache:stats'], { projectDir: daemon.projectDir, env })
+    const { stderr } = await runCommand(['cache:stats'], daemon.projectDir, env)
     expect(stderr).toContain('cache.defaultTtl (from PAGECACHE_CACHE_DEFAULT_TTL)')
   })
 
@@ -137,7 +138,7 @@ describe.each([1, 2])('config:reload with %i processes', (processes) => {
     await writeFile(fileOf(daemon), 'cachee: 1\n')
     const refused = await daemon.run('config:reload', '--config', join(daemon.projectDir, 'none.yaml'))
     expect(refused.code).toBe(2)
-    const kept = await runProgram(['config:reload'], { projectDir: daemon.projectDir })
+    const kept = await runCommand(['config:reload'], daemon.projectDir)
     expect(kept).toMatchObject({ code: 2, stderr: expect.stringContaining('cachee') })
     expect(await bypasses('/second')).toEqual([true, true, true, true])
   })
@@ -164,13 +165,13 @@ describe('serve --watch-config', () => {
 it('config:validate lists every error of a file, config:path names the file in use', async () => {
   const projectDir = await tempDir()
   await writeFile(join(projectDir, 'draft.yaml'), 'cache: { memory: much }\nserver: { port: 99999 }\n')
-  const invalid = await runProgram(['config:validate', 'draft.yaml'], { projectDir })
+  const invalid = await runCommand(['config:validate', 'draft.yaml'], projectDir)
   expect(invalid.code).toBe(2)
   expect(invalid.stderr).toContain('cache.memory')
   expect(invalid.stderr).toContain('server.port')
   await writeFile(join(projectDir, 'draft.yaml'), 'cache: { memory: 1MB }\n')
-  expect(await runProgram(['config:validate', 'draft.yaml'], { projectDir })).toMatchObject({ code: 0 })
-  const path = await runProgram(['config:path'], { projectDir })
+  expect(await runCommand(['config:validate', 'draft.yaml'], projectDir)).toMatchObject({ code: 0 })
+  const path = await runCommand(['config:path'], projectDir)
   expect(path).toMatchObject({ code: 0, stdout: `${join(projectDir, 'pagecache.yaml')}\n` })
 })
 
@@ -186,7 +187,7 @@ it('doctor notices that the port belongs to the daemon of another project', asyn
   const other = await open({})
   const projectDir = await tempDir()
   await writeFile(join(projectDir, 'pagecache.yaml'), stringify({ server: { port: other.port } }))
-  const { code, stdout } = await runProgram(['doctor'], { projectDir })
+  const { code, stdout } = await runCommand(['doctor'], projectDir)
   expect(code).toBe(1)
   expect(stdout).toContain(`A daemon of another project or environment is running at 127.0.0.1:${other.port}.`)
   expect((await other.run('doctor')).stdout).toContain(`the daemon is running at 127.0.0.1:${other.port}`)
@@ -238,10 +239,10 @@ describe.skipIf(!hasTmux)('on a terminal (tmux)', () => {
     const terminal = await openTerminal(`sh -c '${command}'`, { columns: 120, rows: 30, cwd: projectDir })
     await terminal.see(`Admin page   ${url}/admin`)
     await terminal.see('pagecache client:create')
-    expect((await runProgram(['config:reload'], { projectDir })).code).toBe(0)
+    expect((await runCommand(['config:reload'], projectDir)).code).toBe(0)
     await terminal.see('The configuration was reloaded.')
     await terminal.close()
     await until(async () => (await exchange(`${url}/healthz`).catch(() => null)) === null)
-    expect((await runProgram(['config:reload'], { projectDir })).code).toBe(3)
+    expect((await runCommand(['config:reload'], projectDir)).code).toBe(3)
   })
 })

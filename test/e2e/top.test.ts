@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import type { LiveRequest } from '../../src/operations/traffic-live.ts'
 import { bearer, createClient, fetchToken, prefix, type ApiClient } from '../helpers/api-client.ts'
-import { runProgram } from '../helpers/daemon.ts'
+import { runCommand } from '../helpers/commands.ts'
 import { environment } from '../helpers/environment.ts'
 import { openShop, page, type Shop } from '../http/api/shop.ts'
 import { hasTmux, openTerminal } from '../helpers/tmux.ts'
@@ -125,6 +125,6 @@ it('needs a token, and says why where nothing can be shown', async () => {
   expect((await shop.ask(`${prefix}/traffic/live`, { method: 'HEAD', headers })).status).toBe(200)
   const empty = await scratch('empty')
   onTestFinished(() => empty.discard())
-  const { code, stderr } = await runProgram(['top'], { projectDir: empty.path })
+  const { code, stderr } = await runCommand(['top'], empty.path)
   expect([code, stderr]).toEqual([3, expect.stringContaining('pagecache serve')])
 })

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../helpers/api-client.ts'
 import { startChild } from '../helpers/child.ts'
-import { runProgram, startDaemon } from '../helpers/daemon.ts'
+import { runCommand } from '../helpers/commands.ts'
+import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin, type Origin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { hasTmux, openTerminal } from '../helpers/tmux.ts'
@@ -37,7 +38,7 @@ function openShop(pages: number): void {
     origin.on(path, async () => (await new Promise((resolve) => setTimeout(resolve, slowly)), page))
 }
 
-const command = (...args: string[]) => runProgram(args, { projectDir })
+const command = (...args: string[]) => runCommand(args, projectDir)
 const progress = async () =>
   (
     JSON.parse((await command('warmup:progress', '--json')).stdout) as {

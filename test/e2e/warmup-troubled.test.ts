@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { runProgram } from '../helpers/daemon.ts'
+import { runCommand } from '../helpers/commands.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
@@ -42,7 +42,7 @@ async function openShop(refuses: (page: number) => boolean) {
     join(projectDir, 'pagecache.yaml'),
     JSON.stringify({ salesChannels: [channel], warmup: { concurrency, retries: 1 } }),
   )
-  const run = async (...args: string[]) => JSON.parse((await runProgram([...args, '--json'], { projectDir })).stdout)
+  const run = async (...args: string[]) => JSON.parse((await runCommand([...args, '--json'], projectDir)).stdout)
   return { origin, paths, concurrent, run }
 }
 

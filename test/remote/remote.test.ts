@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { cacheStatistics, clearPages, listPages } from '../../src/operations/cache.ts'
 import { initProject } from '../../src/operations/init.ts'
 import { toRequest } from '../../src/remote/to-request.ts'
-import { runProgram } from '../helpers/daemon.ts'
+import { runCommand } from '../helpers/commands.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { cleared, json, openAt, startPlayed } from './played-daemon.ts'
 
@@ -11,9 +11,9 @@ it.each([
   [['stage:delete', '0190c0de-0000-7000-8000-00000000000a', '--events', 'remove'], 'and remove its events?'],
   [['customer:delete', '10042'], 'from all events?'],
 ])('a question about a daemon names it: %j', async (args, question) => {
-  const { code, stderr } = await runProgram([...args, '--server', 'https://cache.example'], {
-    projectDir: await tempDir(),
-    env: { PAGECACHE_CLIENT_ID: 'me', PAGECACHE_CLIENT_SECRET: 'secret' },
+  const { code, stderr } = await runCommand([...args, '--server', 'https://cache.example'], await tempDir(), {
+    PAGECACHE_CLIENT_ID: 'me',
+    PAGECACHE_CLIENT_SECRET: 'secret',
   })
   expect([code, stderr]).toEqual([
     2,

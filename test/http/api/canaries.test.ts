@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openApi, type Api } from '../../helpers/api.ts'
 import { bearer, fetchToken, json, jsonOf, prefix, type ApiClient } from '../../helpers/api-client.ts'
-import { freePort, runProgram } from '../../helpers/daemon.ts'
+import { runCommand } from '../../helpers/commands.ts'
+import { freePort } from '../../helpers/daemon.ts'
 import { exchange } from '../../helpers/exchange.ts'
 import { start } from '../../helpers/cli.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
@@ -64,8 +65,7 @@ it('no answer and no log line contains a secret or a token', async () => {
 
 it('a secret created over the API appears in that answer only', async () => {
   const env = { PAGECACHE_CLIENT_ID: api.write.clientId, PAGECACHE_CLIENT_SECRET: api.write.clientSecret }
-  const there = (...args: string[]) =>
-    runProgram([...args, '--server', api.daemon.url], { projectDir: api.daemon.projectDir, env })
+  const there = (...args: string[]) => runCommand([...args, '--server', api.daemon.url], api.daemon.projectDir, env)
   const post = async (path: string, value: unknown) => {
     const body = json(value)
     return api.ask(prefix + path, { method: 'POST', ...body, headers: { ...body.headers, ...bearer(api.write.token) } })
@@ -113,9 +113,10 @@ it('only the command that creates a secret prints it', async () => {
   const places = [`--server ${api.daemon.url}`, `--server http://127.0.0.1:${await freePort()}`, '--profile here', '']
   for (const command of commands) {
     const outputs = places.map(async (place, index) => {
-      const { stdout, stderr } = await runProgram(
+      const { stdout, stderr } = await runCommand(
         `${command} ${place} ${index % 2 === 0 ? '--json' : ''}`.split(' ').filter((word) => word !== ''),
-        { projectDir, env },
+        projectDir,
+        env,
       )
       return stdout + stderr
     })

@@ -11,7 +11,7 @@ import {
   prefix,
   type ApiClient,
 } from '../../helpers/api-client.ts'
-import { runProgram } from '../../helpers/daemon.ts'
+import { runCommand } from '../../helpers/commands.ts'
 import type { CommandResult } from '../../helpers/environment.ts'
 import type { Answer } from '../../helpers/exchange.ts'
 import { until } from '../../helpers/until.ts'
@@ -205,9 +205,9 @@ describe('a new key', () => {
 
 it('a remote command creates a client with a valid secret and revokes it', async () => {
   const there = (...args: string[]): Promise<CommandResult> =>
-    runProgram([...args, '--server', api.daemon.url], {
-      projectDir: api.daemon.projectDir,
-      env: { PAGECACHE_CLIENT_ID: api.write.clientId, PAGECACHE_CLIENT_SECRET: api.write.clientSecret },
+    runCommand([...args, '--server', api.daemon.url], api.daemon.projectDir, {
+      PAGECACHE_CLIENT_ID: api.write.clientId,
+      PAGECACHE_CLIENT_SECRET: api.write.clientSecret,
     })
   const made = JSON.parse((await there('client:create', 'from afar', '--json')).stdout) as ApiClient
   expect((await askToken(api.daemon.url, made)).status).toBe(200)

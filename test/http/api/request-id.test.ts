@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openApi, type Api } from '../../helpers/api.ts'
 import { bearer, prefix } from '../../helpers/api-client.ts'
-import { runProgram, type DaemonOptions } from '../../helpers/daemon.ts'
+import { runCommand } from '../../helpers/commands.ts'
+import { type DaemonOptions } from '../../helpers/daemon.ts'
 import { startOrigin } from '../../helpers/origin.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -100,10 +101,11 @@ describe('the id of a request', () => {
       await api.ask('/api/oauth/token', token(api)),
     ]
     const env = { PAGECACHE_CLIENT_ID: api.write.clientId, PAGECACHE_CLIENT_SECRET: api.write.clientSecret }
-    const { code, stdout, stderr } = await runProgram(['cache:stats', '--server', api.daemon.url], {
-      projectDir: api.daemon.projectDir,
+    const { code, stdout, stderr } = await runCommand(
+      ['cache:stats', '--server', api.daemon.url],
+      api.daemon.projectDir,
       env,
-    })
+    )
     expect([code, stdout]).toEqual([1, ''])
     const told = /See request ([0-9a-f-]{36}) in the log of the daemon\./.exec(stderr)?.[1]
     expect(answers.map(({ status }) => status)).toEqual([500, 500])
