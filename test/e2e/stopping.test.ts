@@ -1,15 +1,14 @@
 import { connect, type Socket } from 'node:net'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import type { DaemonOptions } from '../helpers/daemon.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openShop, page, type Shop } from '../http/api/shop.ts'
 import { until } from '../helpers/until.ts'
 import { parseAnswers, type WireAnswer } from '../http/front/wire.ts'
 
-async function open(server: Record<string, unknown> = {}, more: Partial<DaemonOptions> = {}): Promise<Shop> {
-  const shop = await openShop({ config: { server: { stopGrace: '60s', ...server } }, ...more })
-  onTestFinished(() => shop.close())
-  return shop
-}
+const open = (server: object): Promise<Shop> => openShop({ config: { server: { stopGrace: '60s', ...server } } })
+
+const sockets: Socket[] = []
+
+afterAll(() => sockets.forEach((socket) => socket.destroy()))
 
 interface Visitor {
   socket: Socket
@@ -46,7 +45,7 @@ function come(shop: Shop, next: (visitor: Visitor) => void = () => {}): Visitor 
   })
   socket.on('error', () => (visitor.reset = true))
   socket.on('close', () => (visitor.ended = true))
-  onTestFinished(() => void socket.destroy())
+  sockets.push(socket)
   return visitor
 }
 
@@ -66,22 +65,14 @@ function gate(shop: Shop, path: string) {
 }
 
 /** A response of the shop that is in progress when the daemon stops. */
-function beginFilm(shop: Shop): { end(): void } {
+function beginFilm(shop: Shop, path: string): { end(): void } {
   let end = () => {}
-  shop.origin.on('/account/film', (_, response) => {
+  shop.origin.on(path, (_, response) => {
     response.writeHead(200, { 'cache-control': 'private' })
     response.write('beginning ')
     end = () => response.end('end')
   })
   return { end: () => end() }
-}
-
-/** Stops the daemon, and lets the shop answer only then. */
-async function stopDuring(shop: Shop, answer: () => void): Promise<void> {
-  shop.daemon.kill('SIGTERM')
-  await stopped(shop)
-  answer()
-  expect(await shop.daemon.ended).toBe(0)
 }
 
 /** Asserts that each visitor's last response is complete and carries Connection: close. */
@@ -95,38 +86,47 @@ function expectLast(visitors: readonly Visitor[]): void {
   ).toEqual(visitors.map(() => ({ status: 200, connection: 'close', reset: false })))
 }
 
-const ways = [{ processes: 1 }, { processes: 2 }]
+/** Visitors of a daemon that is about to stop. */
+interface Scene {
+  visitors: readonly Visitor[]
+  /** Called right after the signal. */
+  signalled?(): void
+  /** Called once the daemon is stopping. */
+  goOn?(): void
+  /** Called once the daemon has exited and all connections have ended. */
+  check(): void
+}
 
-describe.each(ways)('on SIGTERM, with $processes', ({ processes }) => {
-  it.each(['/page', '/account/page'])(
-    'clients with sequential requests get complete responses, the last with Connection: close: %s',
-    async (path) => {
-      const shop = await open({ processes })
-      await shop.ask(path)
-      let unanswered = 0
-      const visitors = Array.from({ length: 16 }, () =>
-        come(shop, (visitor) => {
-          unanswered--
-          if (lastOf(visitor)!.headers['connection'] === 'close') return
-          unanswered++
-          visitor.socket.write(get(shop, path))
-        }),
-      )
-      for (const { socket } of visitors) {
-        unanswered++
-        socket.write(get(shop, path))
-      }
-      await until(() => visitors.every((visitor) => visitor.answers().length > 20))
-      shop.daemon.kill('SIGTERM')
-      expect(await shop.daemon.ended).toBe(0)
-      await until(() => visitors.every(({ ended }) => ended))
+/** Sixteen clients with sequential requests. */
+async function busyClients(shop: Shop, path: string): Promise<Scene> {
+  await shop.ask(path)
+  let unanswered = 0
+  const visitors = Array.from({ length: 16 }, () =>
+    come(shop, (visitor) => {
+      unanswered--
+      if (lastOf(visitor)!.headers['connection'] === 'close') return
+      unanswered++
+      visitor.socket.write(get(shop, path))
+    }),
+  )
+  for (const { socket } of visitors) {
+    unanswered++
+    socket.write(get(shop, path))
+  }
+  await until(() => visitors.every((visitor) => visitor.answers().length > 20))
+  return {
+    visitors,
+    check() {
       expect(unanswered).toBe(0)
       expectLast(visitors)
     },
-  )
+  }
+}
 
-  it('pending responses carry Connection: close, whatever the body of the request; of pipelined ones, the last', async () => {
-    const shop = await open({ processes })
+const scenes: Record<string, (shop: Shop) => Promise<Scene>> = {
+  'pending responses carry Connection: close, whatever the body of the request; of pipelined ones, the last': async (
+    shop,
+  ) => {
     const slow = gate(shop, '/account/slow')
     const requests = [
       get(shop, '/account/slow'),
@@ -141,64 +141,55 @@ describe.each(ways)('on SIGTERM, with $processes', ({ processes }) => {
     })
     // Of the pipelined requests the shop gets the first only, until that is answered.
     await slow.asked(requests.length)
-    await stopDuring(shop, slow.open)
-    await until(() => visitors.every(({ ended }) => ended))
-    const last = [200, 'close']
-    expect(
-      visitors.map((visitor) => visitor.answers().map(({ status, headers }) => [status, headers['connection']])),
-    ).toEqual([[last], [last], [last], [[200, 'keep-alive'], [200, 'keep-alive'], last]])
-    expect(visitors.filter(({ reset }) => reset)).toEqual([])
-  })
+    return {
+      visitors,
+      goOn: slow.open,
+      check() {
+        const last = [200, 'close']
+        expect(
+          visitors.map((visitor) => visitor.answers().map(({ status, headers }) => [status, headers['connection']])),
+        ).toEqual([[last], [last], [last], [[200, 'keep-alive'], [200, 'keep-alive'], last]])
+        expect(visitors.filter(({ reset }) => reset)).toEqual([])
+      },
+    }
+  },
 
-  it('a connection with a response in progress takes one more request, answered with Connection: close', async () => {
-    const shop = await open({ processes })
-    const film = beginFilm(shop)
+  'a connection with a response in progress takes one more request, answered with Connection: close': async (shop) => {
+    const film = beginFilm(shop, '/account/film')
     shop.origin.on('/account/next', page('next', { 'cache-control': 'private' }))
     const visitor = come(shop, ({ socket, answers }) => {
       if (answers().length === 1) socket.write(get(shop, '/account/next'))
     })
     visitor.socket.write(get(shop, '/account/film'))
     await until(() => visitor.socket.bytesRead > 0)
-    await stopDuring(shop, film.end)
-    await until(() => visitor.ended)
-    expect(visitor.answers()).toMatchObject([{ status: 200 }, { status: 200, headers: { connection: 'close' } }])
-    expect(visitor.reset).toBe(false)
-  })
+    return {
+      visitors: [visitor],
+      goOn: film.end,
+      check() {
+        expect(visitor.answers()).toMatchObject([{ status: 200 }, { status: 200, headers: { connection: 'close' } }])
+        expect(visitor.reset).toBe(false)
+      },
+    }
+  },
 
-  it('a connection with a response in progress is closed after it, although its client keeps sending', async () => {
-    const shop = await open({ processes })
-    const film = beginFilm(shop)
-    const visitor = come(shop)
-    visitor.socket.write(get(shop, '/account/film'))
+  'a connection with a response in progress is closed after it, although its client keeps sending': async (shop) => {
+    const film = beginFilm(shop, '/account/long-film')
+    const visitor = come(shop, ({ socket, answers }) => {
+      if (answers().length === 1) socket.write(get(shop, '/account/late').repeat(3))
+    })
+    visitor.socket.write(get(shop, '/account/long-film'))
     await until(() => visitor.socket.bytesRead > 0)
-    shop.daemon.kill('SIGTERM')
-    await stopped(shop)
-    film.end()
-    await until(() => visitor.answers().length === 1 || visitor.ended)
-    visitor.socket.write(get(shop, '/account/late').repeat(3))
-    expect(await shop.daemon.ended).toBe(0)
-    await until(() => visitor.ended)
-    expect(visitor.answers()[0]).toMatchObject({ status: 200, body: 'beginning end' })
-    expect(visitor.reset).toBe(false)
-  })
+    return {
+      visitors: [visitor],
+      goOn: film.end,
+      check() {
+        expect(visitor.answers()[0]).toMatchObject({ status: 200, body: 'beginning end' })
+        expect(visitor.reset).toBe(false)
+      },
+    }
+  },
 
-  it('a request on an idle connection is answered, and the connection is closed', async () => {
-    const shop = await open({ processes, stopDelay: '8s' })
-    await shop.ask('/page')
-    const visitors = [come(shop), come(shop)]
-    for (const { socket } of visitors) socket.write(get(shop, '/page'))
-    visitors[1]!.socket.write(get(shop, '/account/node'))
-    await until(() => visitors[0]!.answers().length === 1 && visitors[1]!.answers().length === 2)
-    shop.daemon.kill('SIGTERM')
-    await stopped(shop)
-    for (const { socket } of visitors) socket.write(get(shop, '/page'))
-    await until(() => visitors.every(({ ended }) => ended))
-    expectLast(visitors)
-    expect(await shop.daemon.ended).toBe(0)
-  })
-
-  it('an upload in progress is completed', async () => {
-    const shop = await open({ processes })
+  'an upload in progress is completed': async (shop) => {
     const visitor = come(shop)
     let seen = ''
     shop.origin.on('/upload', async (_, __, incoming) => {
@@ -207,16 +198,15 @@ describe.each(ways)('on SIGTERM, with $processes', ({ processes }) => {
     })
     visitor.socket.write(`POST /upload HTTP/1.1\r\nHost: ${shop.host}\r\nContent-Length: 10\r\n\r\n12345`)
     await until(() => seen === '12345')
-    shop.daemon.kill('SIGTERM')
-    await stopped(shop)
-    visitor.socket.write('67890')
-    expect(await shop.daemon.ended).toBe(0)
-    await until(() => visitor.ended)
-    expect(visitor.answers()).toMatchObject([{ status: 200, body: 'taken', headers: { connection: 'close' } }])
-  })
+    return {
+      visitors: [visitor],
+      goOn: () => void visitor.socket.write('67890'),
+      check: () =>
+        expect(visitor.answers()).toMatchObject([{ status: 200, body: 'taken', headers: { connection: 'close' } }]),
+    }
+  },
 
-  it('a silent tunnel is closed after its data has arrived', async () => {
-    const shop = await open({ processes })
+  'a silent tunnel is closed after its data has arrived': async (shop) => {
     shop.origin.onUpgrade((_, socket) => {
       socket
         .on('error', () => {})
@@ -230,12 +220,62 @@ describe.each(ways)('on SIGTERM, with $processes', ({ processes }) => {
       `GET /socket HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
     )
     await until(() => text.includes('101'))
+    return {
+      visitors: [visitor],
+      signalled: () => void visitor.socket.write('hello'),
+      check() {
+        expect(text).toContain('said hello')
+        expect(visitor.reset).toBe(false)
+        expect(shop.daemon.logs()).not.toContain('were cut')
+      },
+    }
+  },
+
+  'clients of a cached page get complete responses, the last with Connection: close': (shop) =>
+    busyClients(shop, '/page'),
+
+  'clients of an uncached page get complete responses, the last with Connection: close': (shop) =>
+    busyClients(shop, '/account/page'),
+}
+
+describe.each([{ processes: 1 }, { processes: 2 }])('on SIGTERM, with $processes', ({ processes }) => {
+  let shop: Shop
+  const begun = new Map<string, Scene>()
+
+  beforeAll(async () => {
+    shop = await open({ processes })
+    for (const [name, begin] of Object.entries(scenes)) begun.set(name, await begin(shop))
     shop.daemon.kill('SIGTERM')
-    visitor.socket.write('hello')
+    for (const scene of begun.values()) scene.signalled?.()
+    await stopped(shop)
+    for (const scene of begun.values()) scene.goOn?.()
+    await shop.daemon.ended
+    await until(() => [...begun.values()].every(({ visitors }) => visitors.every(({ ended }) => ended)))
+  })
+
+  afterAll(() => shop?.close())
+
+  it.each(Object.keys(scenes))('%s', async (name) => {
+    begun.get(name)!.check()
     expect(await shop.daemon.ended).toBe(0)
-    await until(() => visitor.ended)
-    expect(text).toContain('said hello')
-    expect(visitor.reset).toBe(false)
-    expect(shop.daemon.logs()).not.toContain('were cut')
+  })
+
+  it('a request on an idle connection is answered, and the connection is closed', async () => {
+    const waiting = await open({ processes, stopDelay: '8s' })
+    try {
+      await waiting.ask('/page')
+      const visitors = [come(waiting), come(waiting)]
+      for (const { socket } of visitors) socket.write(get(waiting, '/page'))
+      visitors[1]!.socket.write(get(waiting, '/account/node'))
+      await until(() => visitors[0]!.answers().length === 1 && visitors[1]!.answers().length === 2)
+      waiting.daemon.kill('SIGTERM')
+      await stopped(waiting)
+      for (const { socket } of visitors) socket.write(get(waiting, '/page'))
+      await until(() => visitors.every(({ ended }) => ended))
+      expectLast(visitors)
+      expect(await waiting.daemon.ended).toBe(0)
+    } finally {
+      await waiting.close()
+    }
   })
 })
