@@ -253,6 +253,10 @@ export default defineConfig({
         'no-console': 'error',
       },
     },
+    {
+      files: ['test/**/*.{ts,tsx}', 'bench/**/*.ts', 'scripts/**/*.{ts,js}'],
+      rules: { 'max-lines': ['error', { max: 300 }] },
+    },
     // Markup takes a line for each element.
     {
       files: ['src/**/*.tsx'],

@@ -17,13 +17,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
-import Database from 'better-sqlite3'
 import { openRecords } from '../src/records/open.ts'
 import { readStatistics } from '../src/stages/statistics.ts'
 import { startChild } from '../test/helpers/child.ts'
 import { freePort, runProgram, startDaemon, type Daemon } from '../test/helpers/daemon.ts'
 import { startOrigin } from '../test/helpers/origin.ts'
 import { durable, newDatabase, startPostgres } from '../test/helpers/postgres.ts'
+import { fillEvents } from './lib/fill-events.ts'
 import { browserHeaders } from './lib/browser.ts'
 import { leaveServerCore, onServerCore } from './lib/cores.ts'
 import type { EventLatencies, Events } from './lib/event-client.ts'
@@ -229,7 +229,7 @@ async function run<T>(program: string, argument: object, nice: number): Promise<
 /** Time of one statistics query over `events` events, in milliseconds: the slowest of several ranges. */
 async function askStatistics(stage: string, events: number) {
   const directory = join(daemon.projectDir, 'var/data/prod')
-  fill(join(directory, 'records.sqlite'), stage, events)
+  fillEvents(join(directory, 'records.sqlite'), stage, events)
   const records = await openRecords({ directory, now: Date.now })
   const took: number[] = []
   try {
@@ -248,31 +248,6 @@ async function askStatistics(stage: string, events: number) {
     await records.close()
   }
   return { events, slowest: Math.max(...took) }
-}
-
-/** Inserts events spread over three years, and their sums, directly, because the tracker would take long. */
-function fill(file: string, stage: string, events: number): void {
-  const database = new Database(file, { timeout: 10_000 })
-  database.pragma('synchronous = OFF')
-  const span = 3 * 365 * 86_400_000
-  const first = Date.now() - span
-  const types =
-    "case number % 10 when 0 then 'cta_click' when 1 then 'close' when 2 then 'permanent_dismiss' else 'impression' end"
-  const portion = 250_000
-  database.exec("insert into sales_channel values ('bench', 'Bench', 'http://bench.example')")
-  const insert = database.prepare(
-    `insert into vendor_stage_event (id, popup_id, event_type, sales_channel_id, created_at)
-     with recursive numbers (number) as (select cast(? as integer) union all select number + 1 from numbers where number < ?)
-     select printf('%012x-%08x', ${first} + number * ${span} / ${events}, number), ?, ${types}, 'bench', ${first} + number * ${span} / ${events} from numbers`,
-  )
-  for (let from = 0; from < events; from += portion) insert.run(from, Math.min(events, from + portion) - 1, stage)
-  database.prepare('delete from vendor_stage_rollup').run()
-  const count = (type: string) => `sum(event_type = '${type}')`
-  database.exec(
-    `insert into vendor_stage_rollup select popup_id, created_at / 3600000 as hour, ${['impression', 'cta_click', 'close', 'permanent_dismiss'].map(count).join()}
-     from vendor_stage_event group by popup_id, hour`,
-  )
-  database.close()
 }
 
 interface Result {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Ledger, MemberWrite } from '../../src/cluster/ledger.ts'
 import { busySettingsOf, failoverSettingsOf, run, search, settingsOf } from './search.ts'
-import type { Mutation } from './simulation.ts'
+import type { Mutation } from './settings.ts'
 
 /** Runs of the model; `npm run model` sets more. */
 const runs = Number(process.env['PAGECACHE_MODEL_RUNS'] ?? 240)

@@ -1,5 +1,6 @@
 import { random } from '../helpers/random.ts'
-import { Simulation, type Fault, type Mutation, type Outcome, type Settings } from './simulation.ts'
+import type { Fault, Mutation, Outcome, Settings } from './settings.ts'
+import { Simulation } from './simulation.ts'
 
 /** A random run of a few nodes over some seconds, with everything that may go wrong. */
 export function settingsOf(seed: number, mutation?: Mutation): Settings {

@@ -1,19 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { json, jsonOf } from '../helpers/api-client.ts'
 import { exchange, untilHit } from '../helpers/exchange.ts'
 import { until } from '../helpers/until.ts'
-import {
-  daemon,
-  go,
-  hasChromium,
-  open,
-  openSession,
-  operator,
-  origin,
-  product,
-  useOperatorsPage,
-} from './operators-page.ts'
+import { daemon, go, hasChromium, open, operator, origin, product, useOperatorsPage } from './operators-page.ts'
+import { describeStageWork } from './admin-stages.suite.ts'
 
 useOperatorsPage()
 
@@ -115,25 +105,6 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await pages.getByRole('button', { name: 'Copy' }).click()
     await page.getByText('Copied.').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(daemon.url + path)
-  })
-
-  it('pages the list of popup stages, and keeps the name of one on another page', async () => {
-    const names = Array.from({ length: 51 }, (_, index) => `stage-${String(index).padStart(2, '0')}`)
-    const { headers } = await openSession(operator)
-    const stages = `${daemon.url}/api/_action/vendor-stage/stages`
-    for (const name of names) {
-      const body = json({ name })
-      await exchange(stages, { method: 'POST', ...body, headers: { ...headers, ...body.headers } })
-    }
-    const page = await open({}, operator)
-    await go(page, 'Popup stages')
-    await page.getByText('1 to 50 of 51').waitFor()
-    await page.getByRole('button', { name: 'Statistics of stage-00' }).click()
-    await page.getByRole('button', { name: 'Next' }).click()
-    await page.getByRole('button', { name: 'Edit stage-50' }).waitFor()
-    await page.getByRole('heading', { name: 'Statistics of stage-00' }).waitFor()
-    const { items } = jsonOf(await exchange(`${stages}?limit=100`, { headers })) as { items: { id: string }[] }
-    for (const { id } of items) await exchange(`${stages}/${id}`, { method: 'DELETE', headers })
   })
 
   it('purges by tag and by path with Enter, and explains the purges of a page and of a record', async () => {
@@ -266,80 +237,6 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).press('Enter')
     await page.getByRole('status').getByText('cancelled').waitFor()
   })
-
-  it('creates a popup stage, shows its statistics, updates and deletes it', async () => {
-    const page = await open({}, operator)
-    await go(page, 'Popup stages')
-    await page.getByRole('button', { name: 'New stage' }).click()
-    await page.getByLabel('Name').fill('Summer')
-    await page.getByLabel('Headline').fill('Summer sale')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('heading', { name: 'Statistics of Summer' }).waitFor()
-    await page.getByRole('button', { name: 'Edit Summer' }).click()
-    await page.getByLabel('Max views per session').fill('3')
-    await page.getByRole('button', { name: 'New stage' }).click()
-    await page.getByText('Save the changed stage first').waitFor()
-    expect(await page.getByLabel('Max views per session').inputValue()).toBe('3')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('always, max 3 per session').waitFor()
-    await page.getByRole('button', { name: 'Edit Summer' }).click()
-    await page.getByLabel('Content as text').fill('Everything must go.')
-    await page.getByLabel('Page types').fill('product, cms,')
-    await page.getByLabel('Retention').fill('')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Retention in days: expected a whole number').waitFor()
-    await page.getByLabel('Retention').fill('1')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('a day', { exact: true }).waitFor()
-    const offered = (await exchange(`${daemon.url}/vendor-stage/active?pageType=cms`)).body.toString()
-    expect(offered).toContain('Everything must go.')
-    await page.getByRole('button', { name: 'Edit Summer' }).click()
-    expect([
-      await page.getByLabel('Content as text').inputValue(),
-      await page.getByLabel('Page types').inputValue(),
-    ]).toEqual(['Everything must go.', 'product, cms'])
-    await page.getByLabel('Show from (UTC)').fill('2030-12-01T08:00')
-    await page.getByLabel('Position').selectOption('bar')
-    await page.getByLabel('Headline').fill('')
-    const preview = page.frameLocator('iframe')
-    const headline = preview.locator('dialog[open].bar h2')
-    await page.getByLabel('Headline').pressSequentially('<b>Live</b>')
-    await headline.getByText('<b>Live</b>').waitFor()
-    await page.getByLabel('Content as HTML').fill('<p id="x">Kept</p><script>x()</script><iframe src="/"></iframe>')
-    await until(async () => expect(await preview.locator('section').innerHTML()).toBe('<p>Kept</p>'))
-    await page.getByLabel('Content as HTML').fill('')
-    await page.getByLabel('Accent, #rrggbb').fill('red;}')
-    await page.getByText('Accent: expected a colour').waitFor()
-    await page.getByLabel('Accent, #rrggbb').fill('#102030')
-    await until(async () => expect(await preview.locator('dialog').getAttribute('style')).toContain('#102030'))
-    await page.getByLabel('Scheme').selectOption('auto')
-    await page.getByRole('button', { name: 'Dark', exact: true }).click()
-    await page.getByRole('button', { name: 'Phone', exact: true }).click()
-    await preview.locator('dialog.dark').waitFor()
-    expect(await page.evaluate("document.querySelector('iframe').contentWindow.innerWidth")).toBe(390)
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('scheduled', { exact: true }).waitFor()
-    await page.getByText('from 1 Dec 2030, 08:00:00').waitFor()
-    expect((await exchange(`${daemon.url}/vendor-stage/active?pageType=cms`)).body.toString()).toContain('"total":0')
-    await page.getByRole('button', { name: 'Duplicate Summer' }).click()
-    await page.getByRole('heading', { name: 'Edit Copy of Summer' }).waitFor()
-    await page.getByLabel('Page of the shop').fill('/a')
-    await page.getByRole('button', { name: 'Make preview link' }).click()
-    const link = page.getByRole('link', { name: 'Open in Storefront' })
-    expect(await link.getAttribute('href')).toMatch(`${daemon.url}/a#vendor-stage-preview=`)
-    await page.getByRole('button', { name: 'Statistics of Copy of Summer' }).click()
-    await page.getByRole('button', { name: 'Delete stage and events' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete stage and events' }).click()
-    await page.getByText('Copy of Summer').first().waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Statistics of Summer' }).click()
-    await page.getByRole('button', { name: 'Delete stage and events' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete stage and events' }).click()
-    await page.getByText('No stages yet.').waitFor()
-    await page.getByRole('button', { name: 'New stage' }).click()
-    await page.getByLabel('Name').fill('Winter')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('button', { name: 'Delete stage, keep events' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete stage, keep events' }).click()
-    await page.getByText('No stages yet.').waitFor()
-  })
 })
+
+describeStageWork()

@@ -1,10 +1,11 @@
-import { onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest'
 import type { CacheSettings } from '../../../src/cache/build.ts'
 import type { Purgeable, PurgeClock, PurgeTime } from '../../../src/cluster/clock.ts'
 import { SharedPages, type SharedPagesOptions } from '../../../src/cluster/shared/shared-pages.ts'
 import type { Selection } from '../../../src/pages/page-store.ts'
 import { selects } from '../../../src/pages/removals.ts'
 import { noon, openSite, type Site } from '../../cache/site.ts'
+import { startRedis, type Redis } from '../../helpers/redis.ts'
 import { until } from '../../helpers/until.ts'
 
 /** The purges of a cluster in memory, in the order in which the real clock numbers them. */
@@ -81,4 +82,34 @@ export async function openNode(
 /** Resolves when a node reads and writes shared pages. */
 export function connected({ shared }: Node): Promise<unknown> {
   return until(() => shared.faults.read === null && shared.faults.write === null)
+}
+
+/** Starts Redis for a file of tests; each test finds it empty, and a cluster without purges. */
+export function useNodes() {
+  const cluster = {
+    redis: undefined as unknown as Redis,
+    purges: new Purges(),
+    /** Opens connected nodes whose shop answers with this page. */
+    async open(
+      count: number,
+      page: Parameters<Site['answers']>[0],
+      options: Partial<SharedPagesOptions> = {},
+    ): Promise<Node[]> {
+      const nodes = await Promise.all(
+        Array.from({ length: count }, () => openNode(cluster.redis.url, cluster.purges, options)),
+      )
+      await Promise.all(nodes.map(connected))
+      for (const node of nodes) node.answers(page)
+      return nodes
+    },
+  }
+  beforeAll(async () => {
+    cluster.redis = await startRedis()
+  })
+  afterAll(() => cluster.redis?.stop())
+  beforeEach(async () => {
+    await cluster.redis.run('FLUSHALL')
+    cluster.purges = new Purges()
+  })
+  return cluster
 }

@@ -1,36 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { SharedPagesOptions } from '../../../src/cluster/shared/shared-pages.ts'
 import { toFetchPage } from '../../../src/warmup/run/fetch-page.ts'
 import type { FetchPage } from '../../../src/warmup/run/warm-result.ts'
 import { isHit, shopUrl } from '../../cache/site.ts'
-import { hasRedis, startRedis, type Redis } from '../../helpers/redis.ts'
+import { hasRedis } from '../../helpers/redis.ts'
 import { until } from '../../helpers/until.ts'
-import { connected, openNode, Purges, type Node } from './nodes.ts'
+import { useNodes, type Node } from './nodes.ts'
 
 const page = { fields: { 'Cache-Control': 'public, s-maxage=600', xkey: 'product-1' }, body: 'the page' }
 const detail = 'fetched by another node'
 
 describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is not installed)', () => {
-  let redis: Redis
-  let purges: Purges
-
-  beforeAll(async () => {
-    redis = await startRedis()
-  })
-  afterAll(() => redis?.stop())
-
-  beforeEach(async () => {
-    await redis.run('FLUSHALL')
-    purges = new Purges()
-  })
-
-  async function openNodes(count: number, options: Partial<SharedPagesOptions> = {}): Promise<Node[]> {
-    const nodes = await Promise.all(Array.from({ length: count }, () => openNode(redis.url, purges, options)))
-    await Promise.all(nodes.map(connected))
-    for (const node of nodes) node.answers(page)
-    return nodes
-  }
-
+  const nodes = useNodes()
+  const openNodes = (count: number, options?: Partial<SharedPagesOptions>) => nodes.open(count, page, options)
   const written = (node: Node, count = 1) => until(() => node.shared.counts.written >= count)
 
   it('answers a miss with the page that another node has fetched', async () => {
@@ -53,7 +35,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
     const [a, b] = (await openNodes(2)) as [Node, Node]
     await a.visit('/')
     await written(a)
-    await purges.purge({ kind: 'tags', tags: ['product-2'] })
+    await nodes.purges.purge({ kind: 'tags', tags: ['product-2'] })
     await b.visit('/')
     expect(b.origin.requests).toEqual([])
     for (const [index, selection] of [
@@ -62,7 +44,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
       { kind: 'type' as const, type: 'products' as const },
       { kind: 'all' as const },
     ].entries()) {
-      await purges.purge(selection)
+      await nodes.purges.purge(selection)
       b.answers({ ...page, body: `version ${index}` })
       expect((await b.visit('/')).text).toBe(`version ${index}`)
       await written(b, index + 1)
@@ -80,7 +62,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
     })
     const slow = a.visit('/')
     await until(() => a.origin.requests.length === 1)
-    await purges.purge({ kind: 'tags', tags: ['product-1'] })
+    await nodes.purges.purge({ kind: 'tags', tags: ['product-1'] })
     resolve()
     expect((await slow).text).toBe('old')
     b.answers({ ...page, body: 'new' })
@@ -127,36 +109,36 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
     resolve()
     expect((await slow).text).toBe('for one visitor')
     expect((await other).text).toBe('the page')
-    expect(await redis.run('KEYS', '*:lock:*')).toEqual([])
+    expect(await nodes.redis.run('KEYS', '*:lock:*')).toEqual([])
   })
 
   it('leaves a lock alone that belongs to another node by now', async () => {
     const [a] = (await openNodes(1)) as [Node]
     a.answers(async () => {
-      const [lock] = (await redis.run('KEYS', '*:lock:*')) as string[]
-      await redis.run('SET', lock!, 'another node')
+      const [lock] = (await nodes.redis.run('KEYS', '*:lock:*')) as string[]
+      await nodes.redis.run('SET', lock!, 'another node')
       return page
     })
     await a.visit('/')
     await written(a)
     await a.shared.close()
-    const [lock] = (await redis.run('KEYS', '*:lock:*')) as string[]
-    expect(await redis.run('GET', lock!)).toBe('another node')
-    expect(await redis.run('PTTL', lock!)).toBe(-1)
+    const [lock] = (await nodes.redis.run('KEYS', '*:lock:*')) as string[]
+    expect(await nodes.redis.run('GET', lock!)).toBe('another node')
+    expect(await nodes.redis.run('PTTL', lock!)).toBe(-1)
   })
 
   it('waits for the lock of a node that died no longer than the lock lasts', async () => {
     const [a, b] = (await openNodes(2)) as [Node, Node]
     let lock = ''
     a.answers(async () => {
-      ;[lock] = (await redis.run('KEYS', '*:lock:*')) as [string]
-      expect(await redis.run('PTTL', lock)).toBeGreaterThan(0)
+      ;[lock] = (await nodes.redis.run('KEYS', '*:lock:*')) as [string]
+      expect(await nodes.redis.run('PTTL', lock)).toBeGreaterThan(0)
       return page
     })
     expect((await a.visit('/')).status).toBe(200)
     await written(a)
-    await redis.run('FLUSHALL')
-    await redis.run('SET', lock, 'a dead node', 'PX', '300')
+    await nodes.redis.run('FLUSHALL')
+    await nodes.redis.run('SET', lock, 'a dead node', 'PX', '300')
     expect((await b.visit('/')).text).toBe('the page')
     expect(b.shared.counts.waits).toBe(1)
     expect(b.origin.requests).toHaveLength(1)
@@ -241,9 +223,9 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
     const [a] = (await openNodes(1, { maxAge: 5_000 })) as [Node]
     await a.visit('/')
     await written(a)
-    const [key] = (await redis.run('KEYS', '*:pages:*')) as string[]
-    expect(await redis.run('PTTL', key!)).toBeLessThanOrEqual(5_000)
-    expect(await redis.run('PTTL', key!)).toBeGreaterThan(0)
+    const [key] = (await nodes.redis.run('KEYS', '*:pages:*')) as string[]
+    expect(await nodes.redis.run('PTTL', key!)).toBeLessThanOrEqual(5_000)
+    expect(await nodes.redis.run('PTTL', key!)).toBeGreaterThan(0)
   })
 
   it('drops the pages of a URL with too many variants', async () => {
@@ -251,8 +233,8 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
     a.answers({ ...page, fields: { ...page.fields, Vary: 'Accept-Language' } })
     for (let index = 0; index < 12; index++) await a.visit('/', { fields: { 'Accept-Language': `x-${index}` } })
     await written(a, 12)
-    const [key] = (await redis.run('KEYS', '*:pages:*')) as string[]
-    expect(await redis.run('HLEN', key!)).toBeLessThanOrEqual(8)
+    const [key] = (await nodes.redis.run('KEYS', '*:pages:*')) as string[]
+    expect(await nodes.redis.run('HLEN', key!)).toBeLessThanOrEqual(8)
   })
 
   it('believes a page no longer because its node has a clock that is ahead', async () => {
@@ -284,49 +266,5 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
     b.answers({ ...page, body: 'warmed again' })
     expect(await warmB(`${shopUrl}/`, { ...options, force: true })).toMatchObject({ kind: 'stored' })
     expect(b.origin.requests).toHaveLength(1)
-  })
-
-  describe('with a value that no node wrote', () => {
-    it.each([
-      ['garbage', 'x'.repeat(1000)],
-      ['nothing', ''],
-      ['far too much', Buffer.alloc(8 * 1024 * 1024)],
-    ])('asks the shop: %s', async (_, value) => {
-      const [a, b] = (await openNodes(2)) as [Node, Node]
-      await a.visit('/')
-      await written(a)
-      const [key] = (await redis.run('KEYS', '*:pages:*')) as [string]
-      const [field] = (await redis.run('HKEYS', key)) as [string]
-      await redis.run('HSET', key, field, value)
-      b.answers({ ...page, body: 'from the shop' })
-      expect((await b.visit('/')).text).toBe('from the shop')
-    })
-
-    it('asks the shop when the value belongs to another page', async () => {
-      const [a, b] = (await openNodes(2)) as [Node, Node]
-      for (const path of ['/', '/other']) await a.visit(path)
-      await written(a, 2)
-      const keys = (await redis.run('KEYS', '*:pages:*')) as string[]
-      const script = `local field = redis.call('HKEYS', KEYS[1])[1]
-        local other = redis.call('HKEYS', KEYS[2])[1]
-        local value = redis.call('HGET', KEYS[1], field)
-        redis.call('HSET', KEYS[1], field, redis.call('HGET', KEYS[2], other))
-        redis.call('HSET', KEYS[2], other, value)`
-      await redis.run('EVAL', script, '2', ...keys)
-      b.answers({ ...page, body: 'from the shop' })
-      expect((await b.visit('/')).text).toBe('from the shop')
-      expect((await b.visit('/other')).text).toBe('from the shop')
-      expect(b.shared.counts.invalid).toBe(2)
-    })
-
-    it('asks the shop when another program uses the key', async () => {
-      const [a, b] = (await openNodes(2)) as [Node, Node]
-      await a.visit('/')
-      await written(a)
-      const [key] = (await redis.run('KEYS', '*:pages:*')) as string[]
-      await redis.run('SET', key!, 'a text')
-      b.answers({ ...page, body: 'from the shop' })
-      expect((await b.visit('/')).text).toBe('from the shop')
-    })
   })
 })

@@ -3,70 +3,14 @@ import type { Records } from '../../../src/records/open.ts'
 import type { Target } from '../../../src/purge/invalidation.ts'
 import { clearInvalidations, clearPurges, makePrunePurges, pruneInvalidations } from '../../../src/purge/log/prune.ts'
 import { listInvalidations } from '../../../src/purge/log/invalidation-log.ts'
-import { listRecent, listUrls, readTimeline } from '../../../src/purge/log/purge-log.ts'
+import { listRecent, listUrls } from '../../../src/purge/log/purge-log.ts'
 import { settleDeliveries } from '../../../src/purge/deliver/settle.ts'
 import { readBacklogs, readPurgeStatistics } from '../../../src/purge/log/statistics.ts'
 import { aMoment, store } from '../../stores/pages.ts'
 import { openPurges } from '../purges.ts'
+import { expectRightSums, hour } from './sums.ts'
 
-const hour = 3_600_000
 const range = { limit: 1_000, offset: 0 }
-
-/** The statistics counted from the rows, without the saved sums. */
-async function countFromRows({ db }: Records, now: number) {
-  const first = (Math.floor(now / hour) - 23) * hour
-  const from = now - 24 * hour
-  const purges = await db
-    .selectFrom('purges')
-    .leftJoin('purge_tags', 'purge_tags.id', 'purges.tag_id')
-    .select(['purges.created_at', 'tag', 'response_time'])
-    .where('created_at', '>=', from)
-    .execute()
-  const pages = await db
-    .selectFrom('purge_pages')
-    .innerJoin('purges', 'purges.id', 'purge_pages.purge_id')
-    .select('purge_pages.url_id')
-    .distinct()
-    .where('created_at', '>=', from)
-    .execute()
-  const tags = purges.flatMap(({ tag }) => tag ?? [])
-  const counts = [...new Set(tags)].map((tag) => ({ tag, count: tags.filter((each) => each === tag).length }))
-  const times = purges.flatMap(({ response_time }) => response_time ?? [])
-  return {
-    totalPurges: purges.length,
-    distinctUrls: pages.length,
-    distinctTags: new Set(tags).size,
-    hourly: Array.from(
-      { length: 24 },
-      (_, n) => purges.filter(({ created_at }) => Math.floor((created_at - first) / hour) === n).length,
-    ),
-    topTags: counts.sort((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1)).slice(0, 20),
-    time: times.length === 0 ? 0 : times.reduce((sum, time) => sum + time, 0) / times.length,
-  }
-}
-
-async function expectRightSums(records: Records, now: number): Promise<void> {
-  const { overview, hourly, topTags } = await readPurgeStatistics(records.db, now)
-  const counted = await countFromRows(records, now)
-  const { avgResponseTime, ...numbers } = overview
-  expect({
-    ...numbers,
-    hourly: hourly.map(({ purges }) => purges),
-    topTags: topTags.map(({ count }) => count),
-  }).toEqual({
-    totalPurges: counted.totalPurges,
-    distinctUrls: counted.distinctUrls,
-    distinctTags: counted.distinctTags,
-    hourly: counted.hourly,
-    topTags: counted.topTags.map(({ count }) => count),
-  })
-  expect(avgResponseTime).toBeCloseTo(counted.time, 2)
-  const { total } = await records.db
-    .selectFrom('purges')
-    .select((eb) => eb.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow()
-  expect((await listRecent(records.db, { limit: 1, offset: 0 })).total).toBe(total)
-}
 
 /** A few hundred purges over three days, in a reproducible order. */
 async function threeDays(proxies: readonly string[] = []) {
@@ -240,62 +184,4 @@ it('prunes old invalidations and keeps newer ones', async () => {
   expect(items).toHaveLength(total)
   expect(total).toBeGreaterThan(0)
   expect(items.every((item) => Date.parse(item.at) >= end - hour)).toBe(true)
-})
-
-it('empty logs return zeros and empty lists', async () => {
-  const { records } = await openPurges()
-  const { overview, hourly, topTags } = await readPurgeStatistics(records.db, aMoment)
-  expect(overview).toEqual({ totalPurges: 0, distinctUrls: 0, distinctTags: 0, avgResponseTime: 0 })
-  expect(hourly).toHaveLength(24)
-  expect(hourly.at(-1)).toEqual({
-    hour: new Date(Math.floor(aMoment / hour) * hour).toISOString(),
-    purges: 0,
-    partial: true,
-  })
-  expect(topTags).toEqual([])
-  expect(await listRecent(records.db, range)).toEqual({ total: 0, items: [] })
-  expect(await listUrls(records.db, range)).toEqual({ total: 0, items: [] })
-  expect(await readTimeline(records.db, { type: 'product', id: 'x1' }, range)).toEqual({ total: 0, items: [] })
-  expect([await clearPurges(records), await clearInvalidations(records)]).toEqual([0, 0])
-})
-
-it('the statistics cover exactly the last 24 hours', async () => {
-  const day = 24 * hour
-  // Not at the start of an hour, so that the window starts within one.
-  let now = Math.floor(aMoment / hour) * hour + 25 * 60_000
-  const { records, purging } = await openPurges({ now: () => now })
-  const purge = (tag: string, url: string) =>
-    purging.invalidate({
-      targets: [
-        { scope: 'tags', tags: [tag] },
-        { scope: 'urls', urls: [url] },
-      ],
-      soft: false,
-      source: 'cli',
-      actor: null,
-    })
-  await purge('outside', 'http://shop.example/outside')
-  now += 1
-  await purge('inside', 'http://shop.example/inside')
-  await purge('inside', 'http://shop.example/inside')
-  now += 10 * 60_000
-  await purge('later', 'http://shop.example/later')
-  now += 3 * hour
-  await purge('later', 'http://shop.example/later')
-  const first = await readPurgeStatistics(records.db, Math.floor(aMoment / hour) * hour + 25 * 60_000 + day + 1)
-  expect(first.overview).toMatchObject({ totalPurges: 8, distinctTags: 2, distinctUrls: 2 })
-  expect(first.topTags).toEqual([
-    { tag: 'inside', count: 2 },
-    { tag: 'later', count: 2 },
-  ])
-  expect(first.hourly.map(({ purges }) => purges)).toEqual([0, 0, 2, ...Array.from({ length: 21 }, () => 0)])
-  expect(first.hourly.map(({ partial }) => partial)).toEqual([...Array.from({ length: 23 }, () => false), true])
-  await expectRightSums(records, Math.floor(aMoment / hour) * hour + 25 * 60_000 + day)
-  expect((await readPurgeStatistics(records.db, now + day)).overview).toMatchObject({ totalPurges: 2, distinctTags: 1 })
-  expect((await readPurgeStatistics(records.db, now + day + 1)).overview).toEqual({
-    totalPurges: 0,
-    distinctUrls: 0,
-    distinctTags: 0,
-    avgResponseTime: 0,
-  })
 })
