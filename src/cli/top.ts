@@ -49,7 +49,7 @@ async function topOnScreen(session: Session, { filter }: TopOptions): Promise<vo
     watchOnScreen({ source, tabs, leaving: () => 'leave', untilEnd: false, signal }),
   )
   const tail = (feeds['live']?.value ?? null) as Tail | null
-  if (tail !== null) new Output().line(liveInShort(tail, Date.now()))
+  if (tail !== null) new Output().line(liveInShort(tail, performance.now()))
   if (error !== null) throw error
 }
 

@@ -30,9 +30,9 @@ export interface FeedPlan<Op extends Polled = Polled> {
   readonly of?: Op
 }
 
-/** A live operation that is followed. Each event turns the value so far (null at first) into the next one. */
+/** A live operation that is followed. Each event turns the value so far (null at first) into the next one, at `now` (monotonic milliseconds). */
 export interface FollowPlan<Value = unknown> extends FeedPlan {
-  fold(value: Value | null, event: unknown): Value
+  fold(value: Value | null, event: unknown, now: number): Value
 }
 
 /** The value of a plan: what a polled operation resolves to, or what a followed one has been folded into. */

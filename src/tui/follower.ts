@@ -37,7 +37,10 @@ export function followFeed({ source, plan, feed: before, now, onFeed }: Follower
     input: plan.input,
     signal: end.signal,
     patient: true,
-    emit: (event) => set(answered(feed, plan.fold(feed.value, event), now())),
+    emit: (event) => {
+      const at = now()
+      set(answered(feed, plan.fold(feed.value, event, at), at))
+    },
     onInterruption: (reason) => {
       if (reason !== null) set(unanswered(feed, reason))
     },

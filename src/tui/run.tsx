@@ -57,6 +57,7 @@ export async function runTui({ signal, directory, stdin, stdout, ...options }: T
   }
   process.on('uncaughtException', crash)
   signal.addEventListener('abort', leave, { once: true })
+  process.on('SIGHUP', leave)
   if (signal.aborted) leave()
   session.start()
   void session.left.then(leave)
@@ -67,6 +68,7 @@ export async function runTui({ signal, directory, stdin, stdout, ...options }: T
   } finally {
     process.off('uncaughtException', crash)
     signal.removeEventListener('abort', leave)
+    process.off('SIGHUP', leave)
     session.stop()
     leaveMouse()
     process.off('exit', leaveMouse)

@@ -65,6 +65,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', () => {
   it.each([
     ['SIGTERM', 130],
     ['SIGINT', 130],
+    ['SIGHUP', 0],
   ] as const)('%s restores the terminal', async (signal, exit) => {
     const cwd = await tempDir()
     const terminal = await openTerminal(framed(monitor), { columns: 80, rows: 24, cwd })

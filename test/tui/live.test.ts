@@ -56,13 +56,14 @@ function start(base = {}) {
 describe('the tail of requests', () => {
   it('has the newest requests first, and the figures of the last minute', () => {
     const { requests: shown } = { requests: liveRequests(60) }
-    const tail = addEvent(null, { kind: 'requests', requests: shown, notShown: 240 })
+    const now = 5000
+    const tail = addEvent(null, { kind: 'requests', requests: shown, notShown: 240 }, now)
     expect(tail.requests.map(({ at }) => at)).toEqual(shown.map(({ at }) => at).toReversed())
     expect(tail.total).toBe(300)
-    expect(byResult(tail, time)).toMatchObject({ hit: 20, miss: 10 })
-    expect(byResult(tail, time + 120_000)).toEqual({})
-    expect(lastSeconds(tail, time).reduce((sum, { requests }) => sum + requests, 0)).toBeGreaterThan(250)
-    expect(Math.max(...lastSeconds(tail, time).map(({ slowest }) => slowest))).toBe(10_002)
+    expect(byResult(tail, now)).toMatchObject({ hit: 20, miss: 10 })
+    expect(byResult(tail, now + 120_000)).toEqual({})
+    expect(lastSeconds(tail, now + 1000).reduce((sum, { requests }) => sum + requests, 0)).toBe(300)
+    expect(Math.max(...lastSeconds(tail, now).map(({ slowest }) => slowest))).toBe(10_002)
     expect([...tail.misses.values()]).toEqual([
       { path: '/de/wohnen', reason: 'not cached yet', requests: 10, ms: expect.closeTo(2314) as number },
     ])
@@ -71,17 +72,21 @@ describe('the tail of requests', () => {
   it('stays bounded, whatever the traffic is', () => {
     let tail: Tail | null = null
     for (let second = 0; second < 400; second++)
-      tail = addEvent(tail, {
-        kind: 'requests',
-        requests: Array.from({ length: 50 }, (_, index) => ({
-          ...sample!,
-          at: new Date(time + second * 1000).toISOString(),
-          result: 'miss' as const,
-          reason: 'not cached yet',
-          path: index === 0 ? '/frequent' : `/p/${second * 50 + index}`,
-        })),
-        notShown: 9_950,
-      })
+      tail = addEvent(
+        tail,
+        {
+          kind: 'requests',
+          requests: Array.from({ length: 50 }, (_, index) => ({
+            ...sample!,
+            at: new Date(time + second * 1000).toISOString(),
+            result: 'miss' as const,
+            reason: 'not cached yet',
+            path: index === 0 ? '/frequent' : `/p/${second * 50 + index}`,
+          })),
+          notShown: 9_950,
+        },
+        second * 1000,
+      )
     expect(tail!.total).toBe(4_000_000)
     expect(tail!.requests.length).toBe(500)
     expect(tail!.seconds.length).toBe(60)
@@ -90,13 +95,20 @@ describe('the tail of requests', () => {
   })
 })
 
-it('the figures go on after the clock of the daemon was put back', () => {
+const hour = 3_600_000
+
+it.each([
+  ['is put back', [time + hour, time]],
+  ['is put forward', [time, time + hour]],
+  ['differs from the clock here', [Date.now() - 60_000]],
+])('the figures are right where the clock of the daemon %s', (_, starts) => {
   let tail: Tail | null = null
-  const hour = 3_600_000
-  for (const start of [time + hour, time])
+  let now = 0
+  for (const start of starts)
     for (let second = 0; second < 80; second++)
-      tail = addEvent(tail, requests({ at: new Date(start + second * 1000).toISOString() }))
-  expect(lastSeconds(tail!, time + 80_000).filter((second) => second.requests === 1)).toHaveLength(59)
+      tail = addEvent(tail, requests({ at: new Date(start + second * 1000).toISOString() }), (now += 1000))
+  expect(lastSeconds(tail!, now + 1000).filter((second) => second.requests === 1)).toHaveLength(59)
+  expect(byResult(tail!, now + 1000)).toEqual({ hit: 59 })
   expect(tail!.seconds).toHaveLength(60)
 })
 

@@ -132,11 +132,12 @@ function toLiveOrigin(
   const sum = (ring: SecondRing) => advanceRing(ring, at).counts.reduce((total, count) => total + count, 0)
   const pausedFor = pace.notBefore - monotonicNow
   const until = pausedFor > 0 ? Math.round(at + pausedFor) : null
-  const reason = until !== null && pace.isRetryAfter ? 'retry-after' : pace.reason
+  const isThrottled = until !== null || pacer.limit < pacer.concurrency
+  const reason = until !== null && pace.isRetryAfter ? 'retry-after' : isThrottled ? pace.reason : null
   return {
     origin,
     concurrency: pacer.inFlight,
-    limit: Math.floor(pace.limit),
+    limit: pacer.limit,
     configured: pacer.concurrency,
     delay: Math.round(pacer.interval),
     throttled: reason === null ? null : { reason, until },

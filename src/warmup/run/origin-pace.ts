@@ -17,7 +17,10 @@ export async function openPacer(records: Records, origin: string, rules: PaceRul
   if (!row || now - row.at > maxAge) return new Pacer(rules, timing)
   // The wall clock may have been set back since: never wait longer than the rules allow.
   const wait = Math.min(row.not_before - now, Math.max(rules.maxWait, 1000))
-  return new Pacer(rules, timing, { limit: row.concurrency, notBefore: timing.now() + wait })
+  return new Pacer(rules, timing, {
+    limit: row.concurrency < unlimited ? row.concurrency : Infinity,
+    notBefore: timing.now() + wait,
+  })
 }
 
 /**
@@ -32,7 +35,7 @@ export async function savePace(
   now: number,
 ): Promise<void> {
   const wait = Math.max(0, pacer.notBefore - timing.now())
-  const limit = pacer.isThrottled ? pacer.pace.limit : unlimited
+  const limit = Math.min(pacer.pace.limit, unlimited)
   const row = { origin, not_before: Math.round(now + wait), concurrency: limit, at: now }
   const { not_before, concurrency, at } = row
   await transaction

@@ -10,7 +10,10 @@ export interface PaceRules {
 
 /** The current pace of requests to an origin. All times are monotonic milliseconds. */
 export interface Pace {
-  /** Concurrent requests, between 1 and the configured concurrency; rounded down when applied. */
+  /**
+   * Concurrent requests to which the origin is throttled, 1 or more, rounded down when applied; Infinity when it is not. It may exceed the
+   * configured concurrency, which was lowered since.
+   */
   limit: number
   /** No request starts before this time. */
   notBefore: number
@@ -22,7 +25,7 @@ export interface Pace {
   refusals: number
   /** Smoothed share of refusals among the answers to first attempts, 0 to 1. */
   refused: number
-  /** Why the limit was lowered; null once it is back at the configured concurrency. */
+  /** Why the limit was lowered; null once the origin is no longer throttled. */
   reason: PaceReason | null
   /** Whether `notBefore` comes from a `Retry-After`. */
   isRetryAfter: boolean
@@ -53,10 +56,9 @@ const slowFactor = 3
 const slowMargin = 200
 
 /** The initial pace. @param saved the pace that a previous process left; null for an unknown origin */
-export function startPace(rules: PaceRules, saved: { limit: number; notBefore: number } | null = null): Pace {
-  const limit = Math.max(1, Math.min(rules.concurrency, saved?.limit ?? rules.concurrency))
+export function startPace(saved: { limit: number; notBefore: number } | null = null): Pace {
   return {
-    limit,
+    limit: Math.max(1, saved?.limit ?? Infinity),
     notBefore: saved?.notBefore ?? -Infinity,
     usual: null,
     present: null,
@@ -80,21 +82,17 @@ export function afterAnswer(pace: Pace, sample: PaceSample, now: number, rules: 
   const usual = smooth(pace.usual, sample.ms, pace.usual !== null && sample.ms > pace.usual ? 0.01 : 0.2)
   const refused = pace.refused * (1 - refusalWeight)
   const answered: Pace = { ...pace, present, usual, refused, refusals: 0 }
-  if (present > usual * slowFactor && present > usual + slowMargin) return lowered(answered, 0.75, now, 'latency')
-  if (refused >= overload) return answered
-  const limit = Math.min(rules.concurrency, pace.limit + 1 / pace.limit)
-  return { ...answered, limit, reason: limit < rules.concurrency ? pace.reason : null }
+  if (present > usual * slowFactor && present > usual + slowMargin)
+    return lowered(answered, 0.75, now, 'latency', rules)
+  // Answers at a lower concurrency than the limit do not show that the origin can take more.
+  if (refused >= overload || pace.limit >= rules.concurrency) return answered
+  const limit = pace.limit + 1 / pace.limit
+  return limit < rules.concurrency ? { ...answered, limit } : { ...answered, limit: Infinity, reason: null }
 }
 
-/** The pace after the configured concurrency has changed. An origin that is not throttled gets all of it at once. */
-export function afterChange(pace: Pace, before: PaceRules, after: PaceRules): Pace {
-  const limit = isThrottled(pace, before) ? Math.min(pace.limit, after.concurrency) : after.concurrency
-  return { ...pace, limit, reason: limit < after.concurrency ? pace.reason : null }
-}
-
-/** Whether the origin gets fewer concurrent requests than configured. */
-export function isThrottled({ limit }: Pace, { concurrency }: PaceRules): boolean {
-  return limit < concurrency
+/** Concurrent requests that may be made now. */
+export function concurrencyOf({ limit }: Pace, { concurrency }: PaceRules): number {
+  return Math.floor(Math.min(limit, concurrency))
 }
 
 /** Milliseconds between the starts of two requests. */
@@ -124,12 +122,12 @@ function afterRefusal(
   }
   // Responses to requests that were in flight together count as one refusal.
   if (now - pace.loweredAt < minLoweringInterval) return refused
-  return { ...lowered(refused, 1 - severity / 2, now, refused.reason), refusals: pace.refusals + 1 }
+  return { ...lowered(refused, 1 - severity / 2, now, refused.reason, rules), refusals: pace.refusals + 1 }
 }
 
-function lowered(pace: Pace, factor: number, now: number, reason: PaceReason): Pace {
+function lowered(pace: Pace, factor: number, now: number, reason: PaceReason, { concurrency }: PaceRules): Pace {
   if (now - pace.loweredAt < minLoweringInterval) return pace
-  return { ...pace, limit: Math.max(1, pace.limit * factor), reason, loweredAt: now }
+  return { ...pace, limit: Math.max(1, Math.min(pace.limit, concurrency) * factor), reason, loweredAt: now }
 }
 
 function smooth(before: number | null, value: number, weight: number): number {

@@ -1,7 +1,6 @@
 import {
   afterAnswer,
-  afterChange,
-  isThrottled,
+  concurrencyOf,
   startInterval,
   startPace,
   type Pace,
@@ -29,7 +28,7 @@ export class Pacer {
     this.#rules = rules
     this.#timing = timing
     this.#interval = startInterval(rules)
-    this.#pace = startPace(rules, saved)
+    this.#pace = startPace(saved)
   }
 
   get pace(): Readonly<Pace> {
@@ -41,19 +40,16 @@ export class Pacer {
     return this.#rules.concurrency
   }
 
-  /** Changes the concurrency. Requests in flight are finished. */
+  /** Changes the concurrency. Requests in flight are finished; a throttled origin stays throttled. */
   set concurrency(concurrency: number) {
-    if (concurrency === this.#rules.concurrency) return
-    const before = this.#pace
-    const rules = { ...this.#rules, concurrency }
-    this.#pace = afterChange(before, this.#rules, rules)
-    this.#rules = rules
-    if (this.#pace.limit > before.limit) this.onRaised()
+    const before = this.limit
+    this.#rules = { ...this.#rules, concurrency }
+    if (this.limit > before) this.onRaised()
   }
 
-  /** Whether the origin gets fewer concurrent requests than configured. */
-  get isThrottled(): boolean {
-    return isThrottled(this.#pace, this.#rules)
+  /** Concurrent requests that may be made now. */
+  get limit(): number {
+    return concurrencyOf(this.#pace, this.#rules)
   }
 
   get inFlight(): number {
@@ -72,7 +68,7 @@ export class Pacer {
 
   /** Milliseconds until a request may start; null while the limit of requests in flight is reached. */
   delay(): number | null {
-    if (this.#inFlight >= Math.floor(this.#pace.limit)) return null
+    if (this.#inFlight >= this.limit) return null
     return Math.max(0, this.notBefore - this.#timing.now())
   }
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { readLive } from '../../../src/warmup/run/live.ts'
 import { cancelRun, changeConcurrency, pauseRun, resumeRun } from '../../../src/warmup/run/moves.ts'
-import { afterAnswer, afterChange, startPace } from '../../../src/warmup/run/pace.ts'
+import { Pacer } from '../../../src/warmup/run/pacer.ts'
 import { originOf, rules, stored, urls } from '../../helpers/warmup-bench.ts'
 import { until } from '../../helpers/until.ts'
+import { VirtualTiming } from '../../helpers/virtual-timing.ts'
 import { bench, useBench } from './bench.ts'
 
 useBench()
@@ -102,15 +103,35 @@ describe('the concurrency of a run', () => {
   })
 })
 
-describe('the pace after a change', () => {
+describe('the limit after a change', () => {
   const refused = { kind: 'too-much', status: 429, retryAfter: 0, repeated: false } as const
-  const to = (concurrency: number) => ({ ...rules, concurrency })
+  const answered = { kind: 'answered', ms: 50 } as const
+  /** A pacer at 4 concurrent requests, after these answers at the concurrency before them. */
+  const pacerAfter = (...steps: ({ kind: 'too-much' | 'answered' } | number)[]) => {
+    const pacer = new Pacer({ ...rules, concurrency: 4 }, new VirtualTiming())
+    for (const step of steps) {
+      if (typeof step === 'number') pacer.concurrency = step
+      else {
+        pacer.start()
+        pacer.end(step as typeof refused)
+      }
+    }
+    return pacer
+  }
 
-  it('uses all of it, unless the origin is throttled', () => {
-    expect(afterChange(startPace(rules), rules, to(9)).limit).toBe(9)
-    expect(afterChange(startPace(rules), rules, to(1)).limit).toBe(1)
-    const throttled = afterAnswer(startPace(rules), refused, 0, rules)
-    expect(afterChange(throttled, rules, to(9))).toMatchObject({ limit: 2, reason: '429' })
-    expect(afterChange(throttled, rules, to(2))).toMatchObject({ limit: 2, reason: null })
+  it('is the new concurrency, unless the origin is throttled', () => {
+    expect(pacerAfter(9).limit).toBe(9)
+    expect(pacerAfter(1).limit).toBe(1)
+    expect(pacerAfter(1, answered, 9).limit).toBe(9)
+    expect(pacerAfter(refused, 9).limit).toBe(2)
+  })
+
+  it('stays throttled when the concurrency is raised after it was lowered below the throttle', () => {
+    expect(pacerAfter(refused, 2, 9).limit).toBe(2)
+    const lowered = pacerAfter(refused, 1, ...Array.from({ length: 50 }, () => answered))
+    expect(lowered.limit).toBe(1)
+    lowered.concurrency = 9
+    expect(lowered.limit).toBe(2)
+    expect(pacerAfter(refused, 1, 9, ...Array.from({ length: 100 }, () => answered)).limit).toBe(9)
   })
 })

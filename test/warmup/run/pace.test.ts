@@ -19,12 +19,12 @@ const answers = (count: number, ms: number, from: number, every = 10) =>
 
 describe('the concurrency limit', () => {
   it('starts at the configured concurrency and never exceeds it', () => {
-    expect(feed(startPace(rules), answers(100, 50, 0)).limit).toBe(8)
+    expect(feed(startPace(), answers(100, 50, 0)).limit).toBe(Infinity)
   })
 
   it('is halved by a refusal, once for requests in flight together', () => {
     const refused = { kind: 'too-much', status: 429, retryAfter: null, repeated: false } as const
-    const pace = feed(startPace(rules), [
+    const pace = feed(startPace(), [
       [0, refused],
       [1, refused],
       [2, refused],
@@ -41,7 +41,7 @@ describe('the concurrency limit', () => {
   })
 
   it('grows by one per successful round', () => {
-    const pace = feed(startPace(rules), [
+    const pace = feed(startPace(), [
       [0, { kind: 'too-much', status: 429, retryAfter: 0, repeated: false }],
       ...answers(4, 50, 1),
     ])
@@ -50,28 +50,27 @@ describe('the concurrency limit', () => {
   })
 
   it('falls if latency rises sharply, but not for a constantly slow origin', () => {
-    const fast = feed(startPace(rules), answers(50, 50, 0))
+    const fast = feed(startPace(), answers(50, 50, 0))
     expect(feed(fast, answers(40, 1000, 10_000, 100)).limit).toBeLessThan(5)
-    expect(feed(fast, answers(40, 140, 10_000, 100)).limit).toBe(8)
-    expect(feed(startPace(rules), answers(100, 2000, 0, 100)).limit).toBe(8)
+    expect(feed(fast, answers(40, 140, 10_000, 100)).limit).toBe(Infinity)
+    expect(feed(startPace(), answers(100, 2000, 0, 100)).limit).toBe(Infinity)
   })
 })
 
 describe('a pause', () => {
   it('follows Retry-After up to the cap', () => {
     expect(
-      feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 5000, repeated: false }]]).notBefore,
+      feed(startPace(), [[100, { kind: 'too-much', status: 429, retryAfter: 5000, repeated: false }]]).notBefore,
     ).toBe(5100)
     expect(
-      feed(startPace(rules), [[100, { kind: 'too-much', status: 429, retryAfter: 86_400_000, repeated: false }]])
-        .notBefore,
+      feed(startPace(), [[100, { kind: 'too-much', status: 429, retryAfter: 86_400_000, repeated: false }]]).notBefore,
     ).toBe(60_100)
   })
 
   it('doubles without Retry-After, up to half a minute', () => {
     const refused = { kind: 'too-much', status: 429, retryAfter: null, repeated: false } as const
     const pauses: number[] = []
-    let pace = startPace(rules)
+    let pace = startPace()
     for (let at = 0; pauses.length < 9; at += 100_000) {
       pace = afterAnswer(pace, refused, at, rules)
       pauses.push(pace.notBefore - at)
@@ -94,21 +93,21 @@ describe('503 without Retry-After', () => {
     answers(count, 50, 0).map(([at, answered], i) => [at, i % nth === nth - 1 ? sample : answered] as const)
 
   it('changes nothing while it comes from every tenth page', () => {
-    const pace = feed(startPace(rules), every(10, 3000))
-    expect([pace.limit, pace.notBefore, pace.reason]).toEqual([8, -Infinity, null])
+    const pace = feed(startPace(), every(10, 3000))
+    expect([pace.limit, pace.notBefore, pace.reason]).toEqual([Infinity, -Infinity, null])
   })
 
   it('slows down after seven in a row, even at the start', () => {
-    const pace = startPace(rules)
-    expect(feed(pace, every(1, 6)).limit).toBe(8)
+    const pace = startPace()
+    expect(feed(pace, every(1, 6)).limit).toBe(Infinity)
     expect(feed(pace, every(1, 7))).toMatchObject({ reason: '503', refusals: 1 })
     expect(feed(pace, every(1, 7)).limit).toBeLessThan(8)
   })
 
   it('slows down the more, the larger its share is', () => {
-    const paces = [4, 2, 1].map((nth) => feed(startPace(rules), every(nth, 300)))
+    const paces = [4, 2, 1].map((nth) => feed(startPace(), every(nth, 300)))
     const [quarter, half, all] = paces.map(({ limit }) => limit)
-    expect([quarter, half! < quarter!, all! < half!]).toEqual([8, true, true])
+    expect([quarter, half! < quarter!, all! < half!]).toEqual([Infinity, true, true])
     expect(paces.map(({ notBefore }) => notBefore).toSorted((a, b) => a - b)).toEqual(
       paces.map(({ notBefore }) => notBefore),
     )
@@ -116,13 +115,13 @@ describe('503 without Retry-After', () => {
 
   it('says nothing new when the same pages fail again, but does while the origin is overloaded', () => {
     const again = { ...refused, repeated: true }
-    expect(feed(startPace(rules), every(1, 1000, again))).toEqual(startPace(rules))
-    const down = feed(startPace(rules), every(1, 7))
+    expect(feed(startPace(), every(1, 1000, again))).toEqual(startPace())
+    const down = feed(startPace(), every(1, 7))
     expect(afterAnswer(down, again, 100_000, rules).notBefore).toBeGreaterThan(100_000)
   })
 
   it('with Retry-After is obeyed at once', () => {
-    expect(feed(startPace(rules), [[100, { ...refused, retryAfter: 2000 }]])).toMatchObject({
+    expect(feed(startPace(), [[100, { ...refused, retryAfter: 2000 }]])).toMatchObject({
       limit: 4,
       notBefore: 2100,
     })

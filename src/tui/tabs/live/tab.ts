@@ -23,7 +23,7 @@ export function liveTab(base: LiveInput = {}) {
     title: 'Live',
     plans: plansOf(base),
     search: (filter) => plansOf(withFilter(base, filter)),
-    view({ feeds, values: { live }, time }) {
+    view({ feeds, values: { live }, now }) {
       const stale = unreachable(feeds['live'])
       if (live === null) {
         return {
@@ -35,12 +35,12 @@ export function liveTab(base: LiveInput = {}) {
         }
       }
       return {
-        blocks: [rateBlock(live, time), resultsBlock(live, time), chartsBlock(live, time), gap],
+        blocks: [rateBlock(live, now), resultsBlock(live, now), chartsBlock(live, now), gap],
         panels: [requestsPanel(live), topMissesPanel(live)],
         lead: true,
         stale: stale ?? (live.processes === 0 ? 'STALE: no daemon is running' : null),
         run: null,
-        short: liveInShort(live, time),
+        short: liveInShort(live, now),
       }
     },
   })
@@ -52,9 +52,9 @@ function unreachable(feed: Feed | undefined): string | null {
 }
 
 /** Requests per second, and their chart. */
-function rateBlock(tail: Tail, time: number): Block {
+function rateBlock(tail: Tail, now: number): Block {
   return block(0, (width) => {
-    const counts = perSecond(tail, time)
+    const counts = perSecond(tail, now)
     const figures: Line = [
       label('requests'),
       ...join(
@@ -76,10 +76,10 @@ function rateBlock(tail: Tail, time: number): Block {
 const legend = '  1 min'
 
 /** Charts of the last minute, where there is room. */
-function chartsBlock(tail: Tail, time: number): Block {
+function chartsBlock(tail: Tail, now: number): Block {
   return block(3, (width) => {
     if (width < chartsFrom) return []
-    const seconds = lastSeconds(tail, time)
+    const seconds = lastSeconds(tail, now)
     const counts = seconds.map(({ requests }) => requests)
     const slowest = seconds.map((each) => each.slowest)
     const [fastest, longest] = [Math.max(0, ...counts), Math.max(0, ...slowest)]
@@ -96,8 +96,8 @@ function chartsBlock(tail: Tail, time: number): Block {
   })
 }
 
-function perSecond(tail: Tail, time: number): number[] {
-  return lastSeconds(tail, time).map(({ requests }) => requests)
+function perSecond(tail: Tail, now: number): number[] {
+  return lastSeconds(tail, now).map(({ requests }) => requests)
 }
 
 /** Seconds over which the current rate is averaged. */
@@ -108,9 +108,9 @@ function recent(counts: readonly number[]): number {
 }
 
 /** What the visitors of the last minute got. */
-function resultsBlock(tail: Tail, time: number): Block {
+function resultsBlock(tail: Tail, now: number): Block {
   return block(1, (width) => {
-    const counts = byResult(tail, time)
+    const counts = byResult(tail, now)
     const all = Object.values(counts).reduce((sum, count) => sum + count, 0)
     const parts: Line[] = [
       [span('hit ratio ', 'dim'), span(percent(hitRatio(counts)), 'good')],
@@ -124,6 +124,6 @@ function resultsBlock(tail: Tail, time: number): Block {
 }
 
 /** `123/s, hit ratio 93 %, 1,234 requests`. */
-export function liveInShort(tail: Tail, time: number): string {
-  return `${shortRate(recent(perSecond(tail, time)))}/s, hit ratio ${percent(hitRatio(byResult(tail, time)))}, ${formatCount(tail.total)} requests`
+export function liveInShort(tail: Tail, now: number): string {
+  return `${shortRate(recent(perSecond(tail, now)))}/s, hit ratio ${percent(hitRatio(byResult(tail, now)))}, ${formatCount(tail.total)} requests`
 }

@@ -31,18 +31,20 @@ export interface Tail {
   /** Requests since the beginning, with those that were not shown. */
   total: number
   seconds: readonly Second[]
+  /** What to add to the monotonic clock here for the clock of the daemon, which stamps the requests, in milliseconds. */
+  clock: number
   misses: ReadonlyMap<string, Miss>
 }
 
-const emptyTail: Tail = { processes: 0, requests: [], total: 0, seconds: [], misses: new Map() }
+const emptyTail: Tail = { processes: 0, requests: [], total: 0, seconds: [], clock: 0, misses: new Map() }
 
 const mostRequests = 500
 const mostSeconds = 60
 /** Distinct misses; beyond that, the rarest half is forgotten. */
 const mostMisses = 1000
 
-/** The tail after an event of `traffic.live`. */
-export function addEvent(before: Tail | null, given: unknown): Tail {
+/** The tail after an event of `traffic.live` that arrived at `now` (monotonic milliseconds). */
+export function addEvent(before: Tail | null, given: unknown, now: number): Tail {
   const tail = before ?? emptyTail
   const event = given as LiveEvent
   if (event.kind === 'processes') return { ...tail, processes: event.processes }
@@ -53,6 +55,7 @@ export function addEvent(before: Tail | null, given: unknown): Tail {
     requests: [...numbered.toReversed(), ...tail.requests].slice(0, mostRequests),
     total: tail.total + requests.length + notShown,
     seconds: addSeconds(tail.seconds, requests, notShown),
+    clock: requests.length === 0 ? tail.clock : Math.max(...requests.map(({ at }) => Date.parse(at))) - now,
     misses: addMisses(tail.misses, requests),
   }
 }
@@ -91,9 +94,9 @@ function addMisses(before: Tail['misses'], requests: readonly LiveRequest[]): Ta
   return new Map(frequent.slice(0, mostMisses / 2))
 }
 
-/** The last seconds before `time` (milliseconds since the epoch), oldest first. The current second is incomplete and left out. */
-export function lastSeconds({ seconds }: Tail, time: number): Second[] {
-  const first = Math.floor(time / 1000) - mostSeconds + 1
+/** The last seconds before `now` (monotonic milliseconds), oldest first. The current second is incomplete and left out. */
+export function lastSeconds({ seconds, clock }: Tail, now: number): Second[] {
+  const first = Math.floor((clock + now) / 1000) - mostSeconds + 1
   const known = new Map(seconds.map((each) => [each.second, each]))
   return Array.from({ length: mostSeconds - 1 }, (_, index) => {
     const second = first + index
@@ -106,9 +109,9 @@ export function hitRatio({ hit = 0, stale = 0, miss = 0 }: Readonly<Record<strin
   return hit + stale + miss === 0 ? null : (hit + stale) / (hit + stale + miss)
 }
 
-/** Shown requests of the last minute by result. */
-export function byResult({ seconds }: Tail, time: number): Record<string, number> {
-  const since = Math.floor(time / 1000) - mostSeconds
+/** Shown requests of the last minute before `now` (monotonic milliseconds) by result. */
+export function byResult({ seconds, clock }: Tail, now: number): Record<string, number> {
+  const since = Math.floor((clock + now) / 1000) - mostSeconds
   const sum: Record<string, number> = {}
   for (const { second, shown } of seconds)
     if (second > since) for (const [result, count] of Object.entries(shown)) sum[result] = (sum[result] ?? 0) + count
