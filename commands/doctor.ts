@@ -31,7 +31,7 @@ export default class Doctor extends BaseCommand {
       }
       const count = (wanted: keyof typeof signs) => checks.filter(({ status }) => status === wanted).length
       output.line()
-      output.line(`${count('passed')} passed, ${count('warned')} with a warning, ${count('failed')} failed.`)
+      output.prose(`${count('passed')} passed, ${count('warned')} with a warning, ${count('failed')} failed.`)
     })
     if (!value.success) process.exitCode = 1
     return value

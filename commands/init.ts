@@ -41,10 +41,10 @@ export default class Init extends BaseCommand {
         ? await this.choose('Which kind of shop is it?', ['plain', 'shopware'], false)
         : undefined)
     return this.perform(initProject, { url, origin, shop, ttl, force }, (value, output) => {
-      output.line(`Wrote ${value.file}.`)
+      output.prose(`Wrote ${value.file}.`)
       const { shopNote, portNote, ttlNote } = value
-      for (const note of [shopNote, portNote, ttlNote]) if (note !== null) output.line(note)
-      output.line(value.next)
+      for (const note of [shopNote, portNote, ttlNote]) if (note !== null) output.prose(note)
+      output.prose(value.next)
     })
   }
 }

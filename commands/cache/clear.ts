@@ -22,8 +22,8 @@ export default class CacheClear extends BaseCommand {
     const { flags } = await this.parse(CacheClear)
     return this.perform(clearApplicationCache, { dryRun: flags['dry-run'] }, (value, output) => {
       if (value.dryRun)
-        output.line(`${plural(value.wouldDelete ?? 0, 'file')} would be removed from ${value.directory}.`)
-      else output.line(`${plural(value.filesDeleted, 'file')} removed.`)
+        output.prose(`${plural(value.wouldDelete ?? 0, 'file')} would be removed from ${value.directory}.`)
+      else output.prose(`${plural(value.filesDeleted, 'file')} removed.`)
       presentDeliveries(value.proxies, output, { dry: value.dryRun === true })
     })
   }

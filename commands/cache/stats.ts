@@ -1,6 +1,6 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { watchFlags } from '#src/cli/flags.ts'
-import { presentRatios, presentStatistics, readRatios } from '#src/cli/present-statistics.ts'
+import { presentStatistics, readRatios } from '#src/cli/present-statistics.ts'
 import { cacheStatistics } from '#src/operations/cache.ts'
 
 export default class CacheStats extends BaseCommand {
@@ -23,9 +23,6 @@ export default class CacheStats extends BaseCommand {
 
   async #show() {
     const ratios = this.jsonEnabled() ? null : await this.performing(readRatios)
-    return this.perform(cacheStatistics, {}, async (value, output) => {
-      if (ratios !== null) presentRatios(ratios, output)
-      await presentStatistics(value, output)
-    })
+    return this.perform(cacheStatistics, {}, (value, output) => presentStatistics(value, ratios, output))
   }
 }

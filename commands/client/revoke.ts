@@ -31,9 +31,9 @@ export default class ClientRevoke extends BaseCommand {
     const client = name === null ? id : `${name} (${id})`
     await this.confirm(`Revoke the client ${client} and all clients it created? This cannot be undone.`, flags.yes)
     return this.perform(revokeApiClient, { clientId: id }, ({ client: revoked, made: created }, output) => {
-      output.line(`${revoked.name} (${revoked.clientId}) was revoked.`)
+      output.prose(`${revoked.name} (${revoked.clientId}) was revoked.`)
       for (const { name, clientId, createdBy } of created)
-        output.line(`${name} (${clientId}), created by ${createdBy}, was revoked with it.`)
+        output.prose(`${name} (${clientId}), created by ${createdBy}, was revoked with it.`)
     })
   }
 }

@@ -28,7 +28,7 @@ export default class ClientRotateKey extends BaseCommand {
     if (flags['drop-old'])
       await this.confirm('Invalidate the tokens of all clients? Each has to fetch a new one.', flags.yes)
     return this.perform(rotateSigningKey, { dropOld: flags['drop-old'] }, (value, output) => {
-      output.line(
+      output.prose(
         `New tokens are signed with the key ${value.kid}. Older tokens ${value.oldTokensValid ? 'stay valid until they expire' : 'are invalid'}.`,
       )
     })

@@ -21,7 +21,7 @@ finish with the previous one. Changes to server and log take effect when the dae
   async run() {
     await this.parse(ConfigReload)
     return this.perform(reloadConfig, {}, ({ file, channels }, output) => {
-      output.line(`The daemon runs with ${file ?? 'the defaults'}: ${plural(channels.length, 'sales channel')}.`)
+      output.prose(`The daemon runs with ${file ?? 'the defaults'}: ${plural(channels.length, 'sales channel')}.`)
       for (const { name, url } of channels) output.line(`  ${name}  ${url}`)
     })
   }

@@ -27,7 +27,7 @@ export default class ConfigValidate extends BaseCommand {
   async run() {
     const { args } = await this.parse(ConfigValidate)
     return this.perform(validateConfig, { file: args.file }, ({ file, channels }, output) => {
-      output.line(`${file} is valid: ${plural(channels.length, 'sales channel')}.`)
+      output.prose(`${file} is valid: ${plural(channels.length, 'sales channel')}.`)
     })
   }
 }

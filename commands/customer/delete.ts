@@ -26,7 +26,7 @@ export default class CustomerDelete extends BaseCommand {
     const { args, flags } = await this.parse(CustomerDelete)
     await this.confirm(`Erase the customer ${args.id} from all events?`, flags.yes)
     return this.perform(deleteCustomer, { customerId: args.id }, ({ events, mode }, output) => {
-      output.line(`${plural(events, 'event')} ${mode === 'remove' ? 'removed' : 'anonymised'}.`)
+      output.prose(`${plural(events, 'event')} ${mode === 'remove' ? 'removed' : 'anonymised'}.`)
     })
   }
 }

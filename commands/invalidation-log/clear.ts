@@ -15,7 +15,7 @@ export default class InvalidationLogClear extends BaseCommand {
     const { flags } = await this.parse(InvalidationLogClear)
     await this.confirm('Delete the whole invalidation log?', flags.yes)
     return this.perform(clearInvalidationLog, {}, ({ deleted }, output) =>
-      output.line(`${plural(deleted, 'invalidation')} deleted.`),
+      output.prose(`${plural(deleted, 'invalidation')} deleted.`),
     )
   }
 }

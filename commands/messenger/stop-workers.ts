@@ -16,7 +16,7 @@ Does not affect workers that start later, or those inside the daemon.`
   async run() {
     await this.parse(MessengerStopWorkers)
     return this.perform(stopWorkers, {}, ({ workers }, output) => {
-      output.line(`[OK] Signal successfully sent to stop any running workers (${plural(workers, 'consumer')}).`)
+      output.prose(`[OK] Signal successfully sent to stop any running workers (${plural(workers, 'consumer')}).`)
     })
   }
 }

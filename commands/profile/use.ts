@@ -29,7 +29,7 @@ Without a name, lists the profiles.`
       const empty = 'No profile is configured. Define one under profiles in pagecache.yaml.'
       if (args.name === undefined && !flags.here)
         await presentList({ columns, items: profiles, noun: 'profile', empty }, output, null)
-      output.line(profile === null ? 'Commands run on this machine.' : `Commands run on ${profile}.`)
+      output.prose(profile === null ? 'Commands run on this machine.' : `Commands run on ${profile}.`)
     })
   }
 }

@@ -35,8 +35,8 @@ export default class RecordsCopy extends BaseCommand {
     this.#startedAt = performance.now()
     return this.perform(copyRecords, { to: flags.to }, ({ rows, tables, from, to }, output) => {
       this.#display.end()
-      output.line(`Copied and compared ${formatCount(rows)} rows of ${tables.length} tables from ${from} to ${to}.`)
-      output.line(
+      output.prose(`Copied and compared ${formatCount(rows)} rows of ${tables.length} tables from ${from} to ${to}.`)
+      output.prose(
         flags.to === 'sqlite'
           ? 'Next: remove records.url from the configuration.'
           : 'Next: set records.url, or PAGECACHE_RECORDS_URL.',

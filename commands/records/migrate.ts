@@ -19,7 +19,7 @@ export default class RecordsMigrate extends BaseCommand {
   async run() {
     await this.parse(RecordsMigrate)
     return this.perform(migrateRecords, {}, ({ from, to }, output) => {
-      output.line(
+      output.prose(
         from === to ? `The records have schema ${to} already.` : `Migrated the records from schema ${from} to ${to}.`,
       )
     })

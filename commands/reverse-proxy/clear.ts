@@ -16,6 +16,8 @@ export default class ReverseProxyClear extends BaseCommand {
   async run() {
     const { flags } = await this.parse(ReverseProxyClear)
     await this.confirm('Delete the whole purge log?', flags.yes)
-    return this.perform(clearPurgeLog, {}, ({ deleted }, output) => output.line(`${plural(deleted, 'purge')} deleted.`))
+    return this.perform(clearPurgeLog, {}, ({ deleted }, output) =>
+      output.prose(`${plural(deleted, 'purge')} deleted.`),
+    )
   }
 }

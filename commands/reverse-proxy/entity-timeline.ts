@@ -31,7 +31,7 @@ export default class ReverseProxyEntityTimeline extends BaseCommand {
     const { number, limit, offset } = flags
     const input = { entityType: args.type, entityId: args.id, entityNumber: number, limit, offset }
     return this.perform(entityTimeline, input, async (value, output) => {
-      if (value.total === 0) return output.line(`The log has no purge of this ${args.type}.`)
+      if (value.total === 0) return output.prose(`The log has no purge of this ${args.type}.`)
       return presentTimeline(value, output, flags)
     })
   }

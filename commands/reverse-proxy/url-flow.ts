@@ -24,7 +24,7 @@ export default class ReverseProxyUrlFlow extends BaseCommand {
   async run() {
     const { args, flags } = await this.parse(ReverseProxyUrlFlow)
     return this.perform(urlFlow, { url: args.url, limit: flags.limit, offset: flags.offset }, async (value, output) => {
-      if (value.total === 0) return output.line(`The log has no purge of ${value.url}.`)
+      if (value.total === 0) return output.prose(`The log has no purge of ${value.url}.`)
       return presentTimeline(value, output, flags)
     })
   }

@@ -31,7 +31,7 @@ export default class ScheduledTaskDeactivate extends BaseCommand {
   async run() {
     const { args, flags } = await this.parse(ScheduledTaskDeactivate)
     return this.perform(deactivateScheduledTask, { name: args.name, force: flags.force }, ({ task }, output) => {
-      output.line(`[OK] Scheduled task "${task.name}" was deactivated.`)
+      output.prose(`[OK] Scheduled task "${task.name}" was deactivated.`)
     })
   }
 }

@@ -27,7 +27,7 @@ export default class ScheduledTaskRunSingle extends BaseCommand {
   async run() {
     const { args } = await this.parse(ScheduledTaskRunSingle)
     const value = await this.perform(runSingleTask, { name: args.name }, ({ success, task }, output) => {
-      if (success) output.line(`[OK] ${task.name}: ${task.result ?? task.status}`)
+      if (success) output.prose(`[OK] ${task.name}: ${task.result ?? task.status}`)
       else this.tell(`[ERROR] ${task.name} is ${task.status}${task.error === null ? '' : `: ${task.error}`}`)
     })
     if (!value.success) process.exitCode = 1

@@ -26,9 +26,9 @@ With --server, it needs --no-wait and queues the due tasks once.`
       memoryLimit: flags['memory-limit'],
     }
     if (flags['no-wait'])
-      return this.perform(queueDueTasks, {}, (_, output) => output.line('[OK] Scheduled tasks have been queued.'))
+      return this.perform(queueDueTasks, {}, (_, output) => output.prose('[OK] Scheduled tasks have been queued.'))
     return this.perform(runScheduledTasks, input, ({ end }, output) =>
-      output.line(`[OK] This process has stopped queueing tasks (${end}).`),
+      output.prose(`[OK] This process has stopped queueing tasks (${end}).`),
     )
   }
 }

@@ -34,7 +34,7 @@ export default class ScheduledTaskSchedule extends BaseCommand {
       scheduleTaskOnce,
       { name: args.name, immediately: flags.immediately, force: flags.force },
       ({ task }, output) => {
-        output.line(
+        output.prose(
           `[OK] Scheduled task "${task.name}" was ${task.status === 'queued' ? 'queued' : `scheduled for ${task.nextExecution}`}.`,
         )
       },

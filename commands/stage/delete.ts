@@ -40,7 +40,7 @@ export default class StageDelete extends BaseCommand {
       (await this.choose(`Delete the stage ${stage} and keep or remove its events?`, eventChoices, flags.yes))
     if (flags.events !== undefined) await this.confirm(`Delete the stage ${stage} and ${events} its events?`, flags.yes)
     return this.perform(deleteStage, { id, events }, (value, output) => {
-      output.line(
+      output.prose(
         `Stage ${value.stage.name} deleted. ${plural(value.events, 'event')} ${value.mode === 'keep' ? 'kept' : 'removed'}.`,
       )
     })

@@ -6,7 +6,7 @@ const columns: readonly Column<EntryOf<typeof listWarmups>>[] = [
   { name: 'id', value: (run) => run.id, kind: 'id' },
   { name: 'status', value: (run) => run.status },
   { name: 'progress', value: (run) => run.percentage, show: (run) => `${run.percentage.toFixed(2)} %` },
-  { name: 'urls', value: (run) => run.total_urls },
+  { name: 'urls', value: (run) => run.total_urls, minor: true },
   { name: 'cached', value: (run) => run.processed_urls, minor: true },
   { name: 'failed', value: (run) => run.failed_urls },
   { name: 'concurrency', value: (run) => run.concurrency, minor: true },

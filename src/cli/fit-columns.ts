@@ -11,16 +11,20 @@ export interface FittedColumn {
 /** Cells around the text of a column: two of padding and a border. */
 const frame = 3
 
+/** Columns that a table keeps, unless all of it are shown one below the other. */
+const fewest = 3
+
 /** The narrowest form of a column that is shortened, in cells. */
 const narrowest = { url: 24, text: 12 }
 
 /**
  * Makes a table fit into `width` cells: shortens long URLs and texts, the longest first, then leaves out minor columns: silently the empty
- * ones, then those on the right. What is still too wide is left to the table.
+ * ones, then those on the right, then others on the right. What is still too wide is left to the table, and so are columns that were `chosen`.
  */
 export async function fitColumns(
   columns: readonly FittedColumn[],
   width: number,
+  chosen = false,
 ): Promise<{ shown: FittedColumn[]; hidden: string[] }> {
   const [{ default: stringWidth }, { default: truncate }] = await Promise.all([
     import('string-width'),
@@ -28,29 +32,35 @@ export async function fitColumns(
   ])
   const widthOf = ({ name, cells }: FittedColumn) =>
     Math.max(stringWidth(name), ...cells.map((cell) => stringWidth(show(cell))))
+  const cut = (column: FittedColumn, limit: number): FittedColumn => ({
+    ...column,
+    cells: column.cells.map((cell) => {
+      const text = show(cell)
+      if (stringWidth(text) <= limit) return cell
+      return truncate(text, limit, { position: column.kind === 'url' ? 'middle' : 'end' })
+    }),
+  })
   let shown = [...columns]
   const hidden: string[] = []
   for (;;) {
     const widths = shown.map(widthOf)
     const excess = widths.reduce((sum, each) => sum + each + frame, 1) - width
     const limits = shrink(shown, widths, excess)
-    const empty = shown.findLastIndex((column) => column.minor === true && isEmpty(column))
-    const minor = empty === -1 ? shown.findLastIndex((column) => column.minor === true) : empty
-    if (limits !== null || minor === -1) {
-      const fitted = shown.map((column, index) => ({
-        ...column,
-        cells: column.cells.map((cell) => {
-          const limit = limits?.[index] ?? lowest(column, widths[index]!)
-          const text = show(cell)
-          if (stringWidth(text) <= limit) return cell
-          return truncate(text, limit, { position: column.kind === 'url' ? 'middle' : 'end' })
-        }),
-      }))
-      return { shown: fitted, hidden }
-    }
-    if (empty === -1) hidden.unshift(shown[minor]!.name)
-    shown = shown.toSpliced(minor, 1)
+    const least = limits !== null || chosen ? -1 : leastColumn(shown)
+    if (least === -1)
+      return { shown: limits === null ? shown : shown.map((column, index) => cut(column, limits[index]!)), hidden }
+    if (!isEmpty(shown[least]!)) hidden.unshift(shown[least]!.name)
+    shown = shown.toSpliced(least, 1)
   }
+}
+
+/** Index of the column to leave out next; -1 for none. */
+function leastColumn(columns: readonly FittedColumn[]): number {
+  const empty = columns.findLastIndex((column) => column.minor === true && isEmpty(column))
+  if (empty !== -1) return empty
+  const minor = columns.findLastIndex((column) => column.minor === true)
+  if (minor !== -1 || columns.length <= fewest) return minor
+  return columns.findLastIndex(({ kind }, index) => index > 0 && kind !== 'url' && kind !== 'text')
 }
 
 function isEmpty({ cells }: FittedColumn): boolean {

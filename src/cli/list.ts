@@ -69,11 +69,12 @@ export async function presentList<Item>(list: List<Item>, output: Output, flags:
       head,
       items.map((item) => chosen.map(({ show, value }) => (show ?? value)(item))),
     )
-  if (items.length === 0) return output.line(list.empty)
+  if (items.length === 0) return output.prose(list.empty)
   const cells = chosen.map((column) => showColumn(column, items, flags?.iso === true))
   const fitted = await fitColumns(
     chosen.map(({ name, kind, minor }, index) => ({ name, kind, minor, cells: cells[index]! })),
     output.columns,
+    flags?.columns !== undefined,
   )
   await output.table(
     fitted.shown.map(({ name }) => name),

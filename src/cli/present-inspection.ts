@@ -19,7 +19,7 @@ export async function presentInspection(value: Inspection, output: Output): Prom
   for (const page of value.pages) presentPage(page, output)
   if (value.headers !== undefined) {
     output.line()
-    output.line("The shop's response:")
+    output.prose("The shop's response:")
     presentHeaders(value.headers, output)
   }
 }
@@ -28,7 +28,8 @@ function presentPage(page: Inspection['pages'][number], output: Output): void {
   const { freshnessLeft, headers = [] } = page
   output.line()
   output.pairs([
-    ['key', page.key],
+    // Its parts are on lines of their own.
+    ['key', page.key.replaceAll('\n', '; ')],
     ['variant', page.variant || 'every visitor'],
     ['type', page.type],
     ['tags', page.tags.join(' ') || null],

@@ -43,7 +43,7 @@ export function presentConsumed(
   output: Output,
 ): void {
   const failed = failures > 0 ? `, ${plural(failures, 'failure')}` : ''
-  output.line(`${plural(messages, 'message')}${failed}; ${endReasons[end]}.`)
+  output.prose(`${plural(messages, 'message')}${failed}; ${endReasons[end]}.`)
 }
 
 const transportColumns: readonly Column<MessengerStatistics['transports'][number]>[] = [
@@ -82,7 +82,7 @@ function workText({ current, stopping }: WorkerValue): string | null {
 
 export async function presentWorkers(workers: MessengerStatistics['workers'], output: Output): Promise<void> {
   const empty = 'No worker is running. Start one with messenger:consume, or run serve without --no-workers.'
-  if (workers.length === 0) return output.line(empty)
+  if (workers.length === 0) return output.prose(empty)
   await presentList({ columns: workerColumns, items: workers, noun: 'worker', empty }, output, null)
 }
 
@@ -99,7 +99,7 @@ export async function presentFailedMessages(
   output: Output,
   { counts }: { counts: boolean },
 ): Promise<void> {
-  if (total === 0) return output.line('[OK] No failed messages were found.')
+  if (total === 0) return output.prose('[OK] No failed messages were found.')
   if (counts) {
     const byType = Map.groupBy(items, ({ type }) => type)
     const rows = [...byType].map(([type, group]) => [type, group.length] as const)
@@ -109,7 +109,7 @@ export async function presentFailedMessages(
     )
   }
   await presentList({ columns: failedColumns, items, noun: 'message', empty: '' }, output, null)
-  if (items.length < total) output.line(`${items.length} of ${plural(total, 'message')}. Show more with --max.`)
+  if (items.length < total) output.prose(`${items.length} of ${plural(total, 'message')}. Show more with --max.`)
 }
 
 export function presentFailedMessage(message: FailedMessage, output: Output): void {

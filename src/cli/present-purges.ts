@@ -2,7 +2,7 @@ import { plural } from '../lib/format.ts'
 import type { Purged } from '../operations/purge.ts'
 import type { PurgeItemValue, PurgeStatistics } from '../operations/purge-log.ts'
 import { drawChart, isWorthDrawing } from './chart.ts'
-import type { Column, ViewFlags } from './list.ts'
+import { presentList, type Column, type ViewFlags } from './list.ts'
 import type { Output } from './output.ts'
 import { presentLog, type Log } from './search-log.ts'
 
@@ -11,34 +11,44 @@ export async function presentPurged(value: Purged, output: Output, soft: boolean
   const { wouldRemove, pages = [], proxies, softened } = value
   const done = soft ? 'stale' : softened.length > 0 ? 'removed or stale' : 'removed'
   if (wouldRemove !== undefined) {
-    output.line(`${plural(wouldRemove, 'page')} would be ${done} here.`)
-    if (pages.length > 0)
-      await output.table(
-        ['type', 'url'],
-        pages.map((page) => [page.type, page.url]),
-      )
-    if (pages.length < wouldRemove) output.line(`... and ${wouldRemove - pages.length} more.`)
+    output.prose(`${plural(wouldRemove, 'page')} would be ${done} here.`)
+    await presentDoomed(pages, wouldRemove, output)
     presentSoftened(softened, output, 'would be marked as stale')
     presentDeliveries(proxies, output, { dry: true })
     return
   }
-  output.line(`${plural(value.pagesRemoved, 'page')} ${done} here.`)
+  output.prose(`${plural(value.pagesRemoved, 'page')} ${done} here.`)
   presentSoftened(softened, output, 'were marked as stale')
   presentDeliveries(proxies, output, { dry: false })
+}
+
+interface Doomed {
+  type: string
+  url: string
+}
+
+/** Lists pages that a dry run would remove: all of them or a sample. */
+export async function presentDoomed(items: readonly Doomed[], total: number, output: Output): Promise<void> {
+  const columns: readonly Column<Doomed>[] = [
+    { name: 'type', value: ({ type }) => type },
+    { name: 'url', value: ({ url }) => url, kind: 'url' },
+  ]
+  if (items.length > 0) await presentList({ columns, items, noun: 'page', empty: '' }, output, null)
+  if (items.length < total) output.line(`... and ${total - items.length} more.`)
 }
 
 /** Explains which tags the purge budget purged softly. */
 function presentSoftened(softened: Purged['softened'], output: Output, done: string): void {
   for (const { tag, share } of softened)
-    output.line(
+    output.prose(
       `${tag} is on ${(share * 100).toFixed(1)} % of all pages, more than purge.softAbove. These pages ${done}; a warmup renews them, the most visited ones first. To remove them: --hard`,
     )
 }
 
 /** Prints the reverse proxies that a purge is delivered to. */
 export function presentDeliveries(proxies: Purged['proxies'] = [], output: Output, { dry }: { dry: boolean }): void {
-  if (!dry) for (const { name } of proxies) output.line(`${name}: queued.`)
-  else if (proxies.length > 0) output.line(`Would be queued for ${proxies.map(({ name }) => name).join(', ')}.`)
+  if (!dry) for (const { name } of proxies) output.prose(`${name}: queued.`)
+  else if (proxies.length > 0) output.prose(`Would be queued for ${proxies.map(({ name }) => name).join(', ')}.`)
 }
 
 /** Prints a section of a timeline, oldest first, and its position. */
@@ -50,7 +60,7 @@ export async function presentTimeline(
   await presentPurges({ items }, output, flags)
   if (!output.terminal || items.length === total) return
   const position = offset > 0 ? `, before the latest ${offset}` : ', the latest'
-  output.line(`${items.length} of ${plural(total, 'purge')}${position}. Show more with --limit and --offset.`)
+  output.prose(`${items.length} of ${plural(total, 'purge')}${position}. Show more with --limit and --offset.`)
 }
 
 const columns: readonly Column<PurgeItemValue>[] = [
@@ -61,7 +71,7 @@ const columns: readonly Column<PurgeItemValue>[] = [
   { name: 'mode', value: (item) => item.mode, minor: true },
   { name: 'source', value: (item) => item.source, minor: true },
   { name: 'actor', value: (item) => item.actor, kind: 'text', minor: true },
-  { name: 'ms', value: (item) => item.responseTime, minor: true },
+  { name: 'ms', value: (item) => item.responseTime, show: showMs, minor: true },
   { name: 'proxies', value: proxiesOf, kind: 'text', minor: true },
 ]
 
@@ -73,11 +83,11 @@ export async function presentHours(hourly: PurgeStatistics['hourly'], output: Ou
       ['hour', 'purges'],
       hourly.map(({ hour, purges, partial }) => [partial ? `${hour} (partial)` : hour, purges]),
     )
-  if (hourly.every(({ purges }) => purges === 0)) return output.line('No purge in the last 24 hours.')
+  if (hourly.every(({ purges }) => purges === 0)) return output.prose('No purge in the last 24 hours.')
   const points = hourly.map(({ hour, purges }) => ({ label: `${hour.slice(11, 16)} UTC`, value: purges }))
   if (!isWorthDrawing(points))
-    return output.line(`All of them from ${points.find(({ value }) => value > 0)!.label} on, within an hour.`)
-  output.line('Purges by hour:')
+    return output.prose(`All of them from ${points.find(({ value }) => value > 0)!.label} on, within an hour.`)
+  output.prose('Purges by hour:')
   for (const line of drawChart(points, { width: Math.min(output.columns, 80), height: 6 })) output.line(line)
   output.line()
 }
@@ -89,6 +99,10 @@ export async function presentPurges(
   flags: ViewFlags,
 ): Promise<void> {
   await presentLog({ columns, ...list, noun: 'purge', empty: 'No purge is in the log.' }, output, flags)
+}
+
+function showMs({ responseTime }: PurgeItemValue): string | null {
+  return responseTime === null ? null : responseTime.toFixed(1)
 }
 
 function keyOf(item: PurgeItemValue): string | null {

@@ -55,14 +55,14 @@ function describeTrigger({ trigger: { delay, scroll, exitIntent } }: StageValue)
 
 export function presentPreview({ links, expiresAt }: StagePreviewValue, output: Output): void {
   for (const { url } of links) output.line(url)
-  if (output.terminal) output.line(`Views and clicks of these links are not counted. They work until ${expiresAt}.`)
+  if (output.terminal) output.prose(`Views and clicks of these links are not counted. They work until ${expiresAt}.`)
 }
 
 /** Prints totals and rates, then the series: as charts on a terminal, as rows in a pipe. */
 export async function presentStageStatistics(value: StageStatisticsValue, output: Output): Promise<void> {
   const { totals, rates } = value
   const percent = (rate: number) => `${(rate * 100).toFixed(2)} %`
-  output.line(`${value.dateFrom} to ${value.dateTo} (UTC)`)
+  output.prose(`${value.dateFrom} to ${value.dateTo} (UTC)`)
   output.line()
   await output.table(
     ['event', 'count', 'of impressions'],
@@ -95,7 +95,7 @@ export async function presentStageStatistics(value: StageStatisticsValue, output
       value: point[type],
     }))
     if (!isWorthDrawing(points)) continue
-    output.line(`${type} by ${value.bucket}`)
+    output.prose(`${type} by ${value.bucket}`)
     for (const line of drawChart(points, { width, height })) output.line(line)
     output.line()
   }

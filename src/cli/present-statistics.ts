@@ -25,21 +25,23 @@ export async function readRatios({ performer, signal }: Pick<Session, 'performer
   }
 }
 
-export function presentRatios({ lastHour, lastDay }: Ratios, output: Output): void {
-  output.pairs([
-    ['hit ratio, last hour', formatRatio(lastHour)],
-    ['hit ratio, last day', formatRatio(lastDay)],
-  ])
+function ratioPairs(ratios: Ratios | null): [string, string][] {
+  if (ratios === null) return []
+  return [
+    ['hit ratio, last hour', formatRatio(ratios.lastHour)],
+    ['hit ratio, last day', formatRatio(ratios.lastDay)],
+  ]
 }
 
 function sharedHits({ usable, hits }: NonNullable<Statistics['shared']>): [string, string | number] {
   return ['shared hits', usable ? (hits ?? 0) : 'Redis is unreachable']
 }
 
-/** Prints the statistics: totals first, then each page type. */
-export async function presentStatistics(value: Statistics, output: Output): Promise<void> {
+/** Prints the statistics: hit ratios and totals first, then each page type. */
+export async function presentStatistics(value: Statistics, ratios: Ratios | null, output: Output): Promise<void> {
   const { aggregated } = value
   output.pairs([
+    ...ratioPairs(ratios),
     ['pages', value.totalFiles],
     ['size', value.totalSizeFormatted],
     ['uncompressed', formatBytes(aggregated.totalOriginalSize)],

@@ -13,7 +13,7 @@ type Group = TrafficTotals & { name: string }
 /** Prints what visitors got: totals, groups, the most frequent misses, and a chart of the requests; in a pipe, the groups and the series. */
 export async function presentTraffic(value: Traffic, by: Grouping, output: Output): Promise<void> {
   const { totals } = value
-  if (totals.requests === 0) return output.line(`No requests from ${inUtc(value.from)} to ${inUtc(value.to)}.`)
+  if (totals.requests === 0) return output.prose(`No requests from ${inUtc(value.from)} to ${inUtc(value.to)}.`)
   output.pairs([
     ['Requests', formatCount(totals.requests)],
     ['Hit ratio', formatRatio(totals.hitRatio)],
@@ -75,7 +75,7 @@ const missColumns: readonly Column<Traffic['topMisses'][number]>[] = [
 
 async function presentCharts({ series, bucket, topMisses }: Traffic, output: Output): Promise<void> {
   if (topMisses.length > 0) {
-    output.line('Most frequent misses:')
+    output.prose('Most frequent misses:')
     await presentList({ columns: missColumns, items: topMisses.slice(0, 5), noun: 'path', empty: '' }, output, null)
     output.line()
   }
@@ -86,7 +86,7 @@ async function presentCharts({ series, bucket, topMisses }: Traffic, output: Out
     const finer = bucket === 'minute' ? '' : ' To see their minutes: pagecache cache:traffic --since 1h'
     return output.prose(`All of them from ${label} UTC on, within ${bucket === 'hour' ? 'an' : 'a'} ${bucket}.${finer}`)
   }
-  output.line(`Requests by ${bucket} (UTC):`)
+  output.prose(`Requests by ${bucket} (UTC):`)
   for (const line of drawChart(points, size)) output.line(line)
 }
 

@@ -25,8 +25,8 @@ export function presentStartedWarmup(
 
 function presentStarted(started: Started, output: Output): void {
   if (started.progressId === null) return presentPlan(started, output)
-  output.line(`Warmup ${started.progressId}: ${plural(started.totalUrls, 'URL')}.`)
-  if (started.totalUrls > 0) output.line('Follow it with: pagecache warmup:progress or pagecache warmup:watch')
+  output.prose(`Warmup ${started.progressId}: ${plural(started.totalUrls, 'URL')}.`)
+  if (started.totalUrls > 0) output.prose('Follow it with: pagecache warmup:progress or pagecache warmup:watch')
 }
 
 function presentReport(report: WarmupReport, output: Output): void {
@@ -41,9 +41,9 @@ function presentReport(report: WarmupReport, output: Output): void {
   }
   for (const { url, error } of failures) output.line(`  ${url} ${error}`)
   if (failures.length > 0 && failures.length < failed_urls)
-    output.line(`  ... and ${formatCount(failed_urls - failures.length)} more.`)
-  if (status === 'running') output.line(`It continues. Watch it with: pagecache warmup:watch ${id}`)
-  if (status === 'paused') output.line(`Resume it with: pagecache warmup:resume ${id}`)
+    output.prose(`  ... and ${formatCount(failed_urls - failures.length)} more.`)
+  if (status === 'running') output.prose(`It continues. Watch it with: pagecache warmup:watch ${id}`)
+  if (status === 'paused') output.prose(`Resume it with: pagecache warmup:resume ${id}`)
 }
 
 function toPairs({ progress, discovery }: WarmupReport): (readonly [string, Cell])[] {
@@ -64,22 +64,22 @@ function toPairs({ progress, discovery }: WarmupReport): (readonly [string, Cell
 }
 
 function presentPlan({ totalUrls, fresh = 0, urls = [], discovery }: Started, output: Output): void {
-  output.line(`${plural(totalUrls, 'URL')} would be fetched.`)
+  output.prose(`${plural(totalUrls, 'URL')} would be fetched.`)
   const shown = urls.slice(0, maxPlannedUrls)
   for (const url of shown) output.line(`  ${url}`)
-  if (shown.length < totalUrls) output.line(`  ... and ${formatCount(totalUrls - shown.length)} more.`)
-  if (fresh > 0) output.line(`Already fresh: ${formatCount(fresh)}.`)
+  if (shown.length < totalUrls) output.prose(`  ... and ${formatCount(totalUrls - shown.length)} more.`)
+  if (fresh > 0) output.prose(`Already fresh: ${formatCount(fresh)}.`)
   if (discovery) presentDiscovery(discovery, output)
 }
 
 function presentDiscovery(discovery: WarmupReport['discovery'], output: Output): void {
   const leftOut = leftOutText(discovery)
-  if (leftOut !== '') output.line(`Left out: ${leftOut}.`)
+  if (leftOut !== '') output.prose(`Left out: ${leftOut}.`)
   presentSitemapErrors(discovery.errors, output)
 }
 
 function presentSitemapErrors(errors: WarmupReport['discovery']['errors'], output: Output): void {
-  if (errors.length > 0) output.line('Sitemaps that could not be read completely:')
+  if (errors.length > 0) output.prose('Sitemaps that could not be read completely:')
   for (const { url, message } of errors.slice(0, maxSitemapErrors)) output.line(`  ${url} ${message}`)
-  if (errors.length > maxSitemapErrors) output.line(`  ... and ${formatCount(errors.length - maxSitemapErrors)} more.`)
+  if (errors.length > maxSitemapErrors) output.prose(`  ... and ${formatCount(errors.length - maxSitemapErrors)} more.`)
 }

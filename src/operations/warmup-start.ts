@@ -118,10 +118,8 @@ async function planWarmup({ app, signal, report }: OperationContext, input: Star
   const { makePlan } = await import('../workers/plan-warmup.ts')
   const { cache } = await app.storefrontCache()
   if (input.salesChannelId === null && cache.classifying.channels.all.length === 0)
-    report({
-      kind: 'message',
-      message:
-        'No sales channel is configured, so there is nothing to warm up. Add one to pagecache.yaml; pagecache init writes an example.',
+    throw new PagecacheError('WRONG_STATE', 'No sales channel is configured, so there is nothing to warm up.', {
+      hint: 'Add one under salesChannels in pagecache.yaml (pagecache init writes an example), or start the daemon with pagecache serve --origin URL.',
     })
   return makePlan(app, {
     ...input,

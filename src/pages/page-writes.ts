@@ -14,6 +14,7 @@ import {
   type PageRow,
 } from './page-row.ts'
 import type { Counters, Sums } from './counters.ts'
+import { decayedHits } from './decayed-hits.ts'
 import type { EvictionCause, Evictions } from './evictions.ts'
 import { live, type StoredBody } from './page-reads.ts'
 import { TagLinks } from './tag-links.ts'
@@ -36,6 +37,10 @@ interface InsertedRow extends Omit<PageRow, 'id' | 'stale_at'> {
 /** The columns that locate a body. */
 function columnsOf({ file, fileSize, at, size, digest }: StoredBody) {
   return { file, file_size: fileSize, at, size, digest }
+}
+
+function hitsOf({ hits, hit_us: hitUs }: PageRow): Pick<Sums, 'hits' | 'hitUs'> {
+  return { hits, hitUs }
 }
 
 type StoredRow = PageRow & { epoch: number; original_size: number; generation_us: number }
@@ -81,7 +86,7 @@ export class PageWrites {
       WHERE p.url = +? AND ${live} ORDER BY unconfirmed DESC, p.used_at, p.id`)
     this.#freshenQuery = database.prepare(`
       UPDATE page SET type = @type, epoch = @epoch, cached_at = @cached_at, delete_at = @delete_at, used_at = @used_at,
-        record = @record, seal = @seal
+        record = @record, seal = @seal, hits = @hits, hit_us = @hit_us
       WHERE id = @id`)
     this.#recodeQuery = database.prepare(`
       UPDATE page SET size = @size, digest = @digest, file = @file, file_size = @file_size, at = @at, record = @record, seal = @seal WHERE id = @id`)
@@ -144,14 +149,14 @@ export class PageWrites {
     return { ...draft, ...finiteTimes(draft), id, size: body.size, hits: counted.hits, hitMs, usedAt: now }
   }
 
-  /** Returns the hits of the page that the draft replaces. */
+  /** Returns the hits that the draft continues from the page that it replaces. */
   #replaceVariants(draft: PageDraft, keyHash: number, maxVariants: number): Pick<Sums, 'hits' | 'hitUs'> {
     const known = this.#getIdsOfUrlQuery.all(draft.key, draft.url)
     if (known.length === 0) return { hits: 0, hitUs: 0 }
     const variant = variantOf(draft)
     const rows = known.some(({ same }) => same === 1) ? this.#getVariantsQuery.all(keyHash, draft.key) : []
-    const replaced = rows.filter((row) => variantOf(toPage(row)) === variant)
-    const doomed = replaced.map((row) => row.id)
+    const replaced = rows.map((row) => ({ row, page: toPage(row) })).filter(({ page }) => variantOf(page) === variant)
+    const doomed = replaced.map(({ row }) => row.id)
     const others = known.filter(({ id }) => !doomed.includes(id))
     const evictable = draft.key.includes(unconfirmedMark)
       ? others.filter(({ unconfirmed }) => unconfirmed === 1)
@@ -163,9 +168,10 @@ export class PageWrites {
         evictable.slice(0, surplus).map(({ id }) => id),
         'variants',
       )
+    const kept = replaced.map(({ row, page }) => decayedHits(hitsOf(row), page.cachedAt, draft.cachedAt))
     return {
-      hits: replaced.reduce((sum, { hits }) => sum + hits, 0),
-      hitUs: replaced.reduce((sum, { hit_us: each }) => sum + each, 0),
+      hits: kept.reduce((sum, { hits }) => sum + hits, 0),
+      hitUs: kept.reduce((sum, { hitUs }) => sum + hitUs, 0),
     }
   }
 
@@ -183,7 +189,8 @@ export class PageWrites {
     const { encoding, originalSize, generationMs, range } = stored
     const record = toRecord({ ...draft, encoding, originalSize, generationMs, range })
     const content = { ...row, type: draft.type, record }
-    const renewed = { ...content, seal: sealOf(content), used_at: now }
+    const kept = decayedHits(hitsOf(row), stored.cachedAt, draft.cachedAt)
+    const renewed = { ...content, seal: sealOf(content), used_at: now, hits: kept.hits, hit_us: kept.hitUs }
     this.#freshenQuery.run({
       id: row.id,
       type: draft.type,
@@ -193,9 +200,11 @@ export class PageWrites {
       cached_at: draft.cachedAt,
       delete_at: draft.deleteAt,
       used_at: now,
+      hits: kept.hits,
+      hit_us: kept.hitUs,
     })
     this.#refreshQuery.run(row.id)
-    if (draft.type !== row.type) this.#move(row, draft.type)
+    if (draft.type !== row.type || kept.hits !== row.hits) this.#recount(row, draft.type, kept)
     if (stored.tags.join('\0') !== draft.tags.join('\0')) {
       this.#tags.unlink(row.id)
       this.#tags.link([{ id: row.id, tags: draft.tags }])
@@ -226,17 +235,11 @@ export class PageWrites {
     this.#relocateQuery.run({ ...columns, id, seal: sealOf({ ...row, ...columns }) })
   }
 
-  #move(row: StoredRow, type: PageType): void {
-    const sums = {
-      count: 1,
-      originalSize: row.original_size,
-      size: row.size,
-      generationUs: row.generation_us,
-      hits: row.hits,
-      hitUs: row.hit_us,
-    }
+  #recount(row: StoredRow, type: PageType, kept: Pick<Sums, 'hits' | 'hitUs'>): void {
+    const { original_size: originalSize, size, generation_us: generationUs } = row
+    const sums = { count: 1, originalSize, size, generationUs, ...hitsOf(row) }
     this.#counters.subtract(row.type, sums)
-    this.#counters.add(type, sums)
+    this.#counters.add(type, { ...sums, ...kept })
   }
 
   /** Adds the tags of inserted pages. */

@@ -56,6 +56,18 @@ it('leaves out an empty minor column first and without a word, and offers no fla
   expect(await show(null, { columns: 60 })).toContain('Not shown: at. Use a wider terminal.')
 })
 
+it('leaves out other columns too where the minor ones are not enough, and never those that were chosen', async () => {
+  const runs = ['status', 'progress', 'failed', 'started'].map((name) => ({ name, value: () => `${name} 123456` }))
+  let text = ''
+  const stream = { isTTY: true, columns: 60, write: (chunk: string) => (text += chunk) }
+  await presentList({ columns: runs, items: [null], noun: 'run', empty: '' }, new Output(stream), {})
+  expect(text).toContain('│ status        │ progress        │ failed        │')
+  expect(text.replaceAll('\n', ' ')).toContain('Not shown: started. Choose with --columns, or use a wider terminal.')
+  const chosen = await show({ columns: 'url,at,hits,id' }, { columns: 40 })
+  expect(chosen).toContain(`url: ${pages[1]!.url}\n`)
+  expect(chosen).toMatch(/^at: \d+ d ago$/m)
+})
+
 it('shortens ids to unique beginnings and shows times relative to now', async () => {
   const text = await show({}, { columns: 200 })
   expect(text).toMatch(/│ 0190c0de-1 │/)

@@ -158,6 +158,31 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       await pages.remove({ kind: 'all' })
       expect((await store(pages, 'a', { vary: { lang: 'de' } }))!.hits).toBe(0)
     })
+
+    it('halves the hits for each week between two fetches, of a new body and of a 304', async () => {
+      const pages = await open()
+      const week = 7 * 24 * 60 * 60_000
+      const weekly = (weeks: number) => ({ cachedAt: aMoment + weeks * week, deleteAt: aMoment + 10 * week })
+      const page = await store(pages, 'a', weekly(0))
+      const hits = (hits: number) => until(() => expect(pages.counters().products).toMatchObject({ count: 1, hits }))
+      pages.recordHits([{ page: page!, hits: 40, ms: 80, usedAt: aMoment }])
+      await hits(40)
+      const renewed = await store(pages, 'a', weekly(2))
+      await hits(10)
+      expect(pages.find(draft('a').key)).toMatchObject([{ hits: 10, hitMs: 20 }])
+      await pages.freshen(renewed!, draft('a', weekly(3)), pages.fence())
+      await hits(5)
+      expect(pages.hitsOf([page!.url])).toEqual([5])
+      expect(pages.counters().products).toMatchObject({ hitMs: 10 })
+      // A clock that was put back decays nothing.
+      await store(pages, 'a', weekly(1))
+      await store(pages, 'a', weekly(2))
+      await hits(2)
+      // Less than half a hit.
+      await store(pages, 'a', weekly(4))
+      await hits(0)
+      expect(pages.counters().products).toMatchObject({ hitMs: 0 })
+    })
   })
 
   describe(`${name}: freshening`, () => {

@@ -62,6 +62,14 @@ it('with --json skipped URLs and unreadable sitemaps are reported on stderr', as
   expect(stderr).toContain('Sitemaps that could not be read completely:\n  http://shop.example/gone.xml answered 404\n')
 })
 
+it.each([[], ['--wait'], ['--dry-run'], ['/a']])('without a sales channel it says what to do: %j', async (...flags) => {
+  const { code, stdout, stderr } = await runCommand(['warmup:start', ...flags], await tempDir())
+  expect([code, stdout]).toEqual([3, ''])
+  expect(stderr).toMatch(
+    /^Error: No sales channel is configured, so there is nothing to warm up\.\nAdd one under salesC/,
+  )
+})
+
 it.each([['--wait'], ['--wait', '--json'], ['--dry-run']])(
   'a warmup without any page to warm in its sitemaps reports why: %j',
   async (...flags) => {

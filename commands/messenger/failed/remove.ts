@@ -48,7 +48,7 @@ export default class MessengerFailedRemove extends BaseCommand {
       removeFailedMessages,
       { ...(flags.all ? { all: true } : { ids }), transport: flags.transport as 'async' | undefined },
       ({ removed }, output) => {
-        output.line(`[OK] ${plural(removed, 'message')} deleted.`)
+        output.prose(`[OK] ${plural(removed, 'message')} deleted.`)
       },
     )
   }

@@ -39,7 +39,7 @@ export default class MessengerFailedRetry extends BaseCommand {
       retryFailedMessages,
       { ...(ids.length === 0 ? { all: true } : { ids }), transport: flags.transport as 'async' | undefined },
       ({ retried }, output) => {
-        output.line(
+        output.prose(
           retried === 0 ? '[OK] There are no failed messages.' : `[OK] ${plural(retried, 'message')} will be retried.`,
         )
       },
