@@ -38,12 +38,16 @@ export function limitOldGeneration(): void {
 
 /** Ends the growth of the young generation once it is large enough, for a process that runs for long. */
 export function limitYoungGeneration(): void {
-  const observer = new PerformanceObserver(() => {
-    const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')
-    if ((young?.space_size ?? 0) < largeEnough) return
-    observer.disconnect()
-    isLimited = true
-    setGrowth()
-  })
+  // Most of it grows while the program is loaded.
+  if (limitIfLarge()) return
+  const observer = new PerformanceObserver(() => limitIfLarge() && observer.disconnect())
   observer.observe({ entryTypes: ['gc'] })
+}
+
+function limitIfLarge(): boolean {
+  const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')
+  if ((young?.space_size ?? 0) < largeEnough) return false
+  isLimited = true
+  setGrowth()
+  return true
 }

@@ -14,6 +14,8 @@ interface Node<Value> {
 
 /** The share of the capacity in which new entries must prove themselves. */
 const freshShare = 0.1
+/** The share of the capacity that new entries may take while there are few proven ones: a crawl fills no more. */
+const mostFreshShare = 0.5
 /** Uses beyond these do not protect an entry longer. */
 const mostUses = 3
 
@@ -62,7 +64,7 @@ export class FifoCache<Value> {
     const node = known ?? this.#create(key, value)
     // In neither queue meanwhile, so that it does not evict itself.
     if (known !== undefined) node.queue.take(node)
-    while (this.size + size > capacity) this.#evict()
+    while (!this.#hasRoom(size, node.queue)) this.#evict()
     node.value = value
     node.size = size
     node.queue.push(node)
@@ -73,7 +75,15 @@ export class FifoCache<Value> {
    * key otherwise.
    */
   wants(key: string, size: number): boolean {
-    return this.size + size <= this.#options.capacity || this.#departed.note(key, this.#nodes.size)
+    return this.#hasRoom(size, this.#fresh) || this.#departed.note(key, this.#nodes.size)
+  }
+
+  #hasRoom(size: number, queue: Queue<Value>): boolean {
+    const { capacity } = this.#options
+    if (this.size + size > capacity) return false
+    // Below its share no new entry is evicted, so that a large one does not displace proven ones.
+    if (queue !== this.#fresh || queue.size <= capacity * freshShare) return true
+    return queue.size + size <= capacity * mostFreshShare
   }
 
   #create(key: string, value: Value): Node<Value> {

@@ -39,8 +39,14 @@ class Reference {
     if (known === undefined) this.#departed = this.#departed.filter((gone) => gone !== key)
     this.#take(known)
     const count = this.#fresh.length + this.#proven.length + 1
-    for (let others = count; this.size + size > this.#capacity;) others -= this.#evict(others)
+    for (let others = count; !this.#hasRoom(size, isProven);) others -= this.#evict(others)
     ;(isProven ? this.#proven : this.#fresh).push({ key, size, uses: known?.uses ?? 0 })
+  }
+
+  #hasRoom(size: number, isProven: boolean): boolean {
+    if (this.size + size > this.#capacity) return false
+    const fresh = sum(this.#fresh)
+    return isProven || fresh <= this.#capacity * 0.1 || fresh + size <= this.#capacity * 0.5
   }
 
   delete(key: string): void {
@@ -114,11 +120,35 @@ it.each([1, 2, 3])('holds and evicts what the reference does (seed %i)', (seed) 
   expect([...present].filter((key) => cache.peek(key) !== undefined).sort()).toEqual(reference.keys)
 })
 
+it('new entries take at most half of the capacity, and the others the rest', () => {
+  const cache = new FifoCache<number>({ capacity: 1_000, sizeOf: (size) => size, onLeave: () => undefined })
+  const crawl = (from: number, to: number) => {
+    for (let n = from; n < to; n++) cache.set(`crawled${n}`, 10)
+  }
+  crawl(0, 500)
+  expect([cache.size, cache.peek('crawled450'), cache.peek('crawled449')]).toEqual([500, 10, undefined])
+  // These left last, so they return as proven.
+  crawl(400, 450)
+  expect(cache.size).toBe(1_000)
+  crawl(1_000, 2_000)
+  expect([cache.size, cache.peek('crawled400'), cache.wants('another', 10)]).toEqual([1_000, 10, false])
+})
+
+it('a large new entry evicts no more proven ones than it needs to', () => {
+  const cache = new FifoCache<number>({ capacity: 100, sizeOf: (size) => size, onLeave: () => undefined })
+  cache.set('popular', 10)
+  cache.get('popular')
+  cache.delete('popular')
+  cache.set('popular', 10)
+  cache.set('large', 70)
+  expect([cache.peek('popular'), cache.peek('large')]).toEqual([10, 70])
+})
+
 it('a value that grows evicts others and not itself', () => {
   const left: string[] = []
   const cache = new FifoCache<number>({ capacity: 100, sizeOf: (size) => size, onLeave: (_, key) => left.push(key) })
-  cache.set('a', 40)
-  cache.set('b', 40)
+  cache.set('a', 20)
+  cache.set('b', 20)
   cache.set('a', 90)
   expect([cache.peek('a'), cache.size, left]).toEqual([90, 90, ['b']])
 })
@@ -138,7 +168,7 @@ it('one key requested without end is evicted once it is no longer requested', ()
   cache.set('attacked', 10)
   for (let n = 0; n < 1_000_000; n++) cache.get('attacked')
   // Pages that return soon after they left are proven: these displace the one that is no longer requested.
-  for (let n = 0; n < 300; n++) cache.set(`k${n % 14}`, 10)
+  for (let n = 0; n < 300; n++) cache.set(`k${n % 10}`, 10)
   expect(cache.peek('attacked')).toBeUndefined()
 })
 
