@@ -29,31 +29,27 @@ type Lasting = 'whole' | 'head' | 'not-modified'
 /** The views of one page that other requests of the same second get too, by form and coding. */
 type Views = Record<Lasting, Partial<Record<Encoding, View>>> & { second: number }
 
-/** The views of pages in memory. A whole page, its head and its 304 are built once a second, a range for each request. */
-export class HotViews {
-  readonly #views = new WeakMap<MemoryEntry, Views>()
-
-  /** The view of a fresh page; null when what is to be sent is not in memory. */
-  find(entry: MemoryEntry, request: Presentation, now: number, isHidden: boolean): View | null {
-    const { page } = entry
-    // A body that its status forbids.
-    if (bodiless.has(page.status)) return null
-    const form = formOf(page, request, now)
-    const shown = (view: View | null) =>
-      view === null || !isHidden ? view : { ...view, headers: hidden(view.headers) }
-    if (form.kind === 'range') return shown(cut(entry, form.range, now))
-    if (form.kind === 'unsatisfiable')
-      return shown({ ...unsatisfiable(page.originalSize, now, hit(entry, now)), ...rest(entry) })
-    const encoding = encodingFor(page, request.acceptEncoding)
-    if (form.kind === 'whole' && bodyIn(entry, encoding) === null) return null
-    // The length is unknown until the body is encoded.
-    if (form.kind === 'head' && sizeIn(entry, encoding) === null) return null
-    const second = Math.floor(ageAt(page, now))
-    let views = this.#views.get(entry)
-    if (views === undefined || views.second !== second)
-      this.#views.set(entry, (views = { second, whole: {}, head: {}, 'not-modified': {} }))
-    return (views[form.kind][encoding] ??= shown(build(entry, form.kind, encoding, now))!)
-  }
+/**
+ * The view of a fresh page in memory; null when what is to be sent is not in memory. A whole page, its head and its 304 are built once a second, a
+ * range for each request.
+ */
+export function viewOf(entry: MemoryEntry, request: Presentation, now: number, isHidden: boolean): View | null {
+  const { page } = entry
+  // A body that its status forbids.
+  if (bodiless.has(page.status)) return null
+  const form = formOf(page, request, now)
+  const shown = (view: View | null) => (view === null || !isHidden ? view : { ...view, headers: hidden(view.headers) })
+  if (form.kind === 'range') return shown(cut(entry, form.range, now))
+  if (form.kind === 'unsatisfiable')
+    return shown({ ...unsatisfiable(page.originalSize, now, hit(entry, now)), ...rest(entry) })
+  const encoding = encodingFor(page, request.acceptEncoding)
+  if (form.kind === 'whole' && bodyIn(entry, encoding) === null) return null
+  // The length is unknown until the body is encoded.
+  if (form.kind === 'head' && sizeIn(entry, encoding) === null) return null
+  const second = Math.floor(ageAt(page, now))
+  let views = entry.views as Views | undefined
+  if (views?.second !== second) entry.views = views = { second, whole: {}, head: {}, 'not-modified': {} }
+  return (views[form.kind][encoding] ??= shown(build(entry, form.kind, encoding, now))!)
 }
 
 function build(entry: MemoryEntry, kind: Lasting, encoding: Encoding, now: number): View {

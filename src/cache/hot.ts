@@ -9,7 +9,7 @@ import type { Channel } from './channel.ts'
 import { emptyAnswer } from './empty.ts'
 import { parseCookies } from './fields.ts'
 import type { Presentation } from './form.ts'
-import { HotViews, type View } from './hot-views.ts'
+import { viewOf, type View } from './hot-views.ts'
 import { canonicalUrl, primaryKey } from './key.ts'
 import { pathBelow, type ClassifyOptions } from './lookup.ts'
 import { reduced, searchMark, type SearchRule } from './no-vary-search.ts'
@@ -67,7 +67,6 @@ export class HotPath {
   readonly #standing: (() => Standing) | undefined
   /** By scheme, host and target as they were sent; null: the hot path does not serve the URL. */
   readonly #urls = new Map<string, KeyedUrl | null>()
-  readonly #views = new HotViews()
   #polled = false
   readonly #tellingCookies: readonly string[]
 
@@ -110,7 +109,7 @@ export class HotPath {
     // Only pages that are served: a crawler's URLs must not fill the memory.
     if (!keyed.isRemembered) this.#remember(site, keyed)
     found.takesBrotli ||= takesBrotli(request.acceptEncoding)
-    return this.#views.find(found, request, now, keyed.isHidden)
+    return viewOf(found, request, now, keyed.isHidden)
   }
 
   /** Reads the page that a request selects from the disk, perhaps into memory; null where that takes time, or nothing is fresh. */

@@ -17,6 +17,7 @@ import { codeOf } from './faults.ts'
 import { hashKey } from './page-row.ts'
 import type { StoredBody } from './page-reads.ts'
 import { AlteredBody, digestsOf, listSize, pieceSize, sha256 } from './piece-digests.ts'
+import { Slab } from '../lib/slab.ts'
 import { directoryMode, fileMode, type Places } from './places.ts'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants
@@ -47,6 +48,7 @@ export type Unread = 'altered' | 'unreadable'
  */
 export class BodyFiles {
   readonly #places: Places
+  readonly #reads = new Slab()
 
   constructor(places: Places) {
     this.#places = places
@@ -136,7 +138,7 @@ export class BodyFiles {
     let file: number | null = null
     try {
       file = openSync(this.#path(stored.file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-      const body = Buffer.allocUnsafeSlow(stored.size)
+      const body = this.#reads.next(stored.size)
       const isWhole = readSync(file, body, 0, body.length, stored.at) === body.length
       return isWhole && timingSafeEqual(sha256(body), stored.digest) ? body : null
     } catch {

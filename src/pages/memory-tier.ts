@@ -16,6 +16,8 @@ export interface MemoryEntry {
   takesBrotli: boolean
   /** Set for a page made of fragments. */
   readonly assembly?: Assembly
+  /** What the hot path has prepared. A weak map keeps V8's garbage collector busy. */
+  views?: object
 }
 
 interface UnwrittenHits extends StoredHits {
@@ -240,8 +242,8 @@ export class MemoryTier {
 }
 
 function toEntry(page: Page, bodies: MemoryEntry['bodies'], assembly?: Assembly): MemoryEntry {
-  const unused = { hits: null, usedAt: page.usedAt, takesBrotli: false }
-  return { page, bodies, ...unused, ...(assembly !== undefined && { assembly }) }
+  const entry = { page, bodies, hits: null, usedAt: page.usedAt, takesBrotli: false }
+  return assembly === undefined ? entry : { ...entry, assembly }
 }
 
 function toUnwritten({ page, assembly, usedAt }: MemoryEntry): UnwrittenHits {
@@ -261,7 +263,6 @@ function labelsOf(entries: readonly MemoryEntry[]): Page[] {
   return entries.flatMap(({ page, assembly }) => assembly?.parts ?? [page])
 }
 
-/** The parts of assembled pages. */
 function partsOf(entries: readonly MemoryEntry[]): Page[] {
   return entries.flatMap(({ assembly }) => assembly?.parts ?? [])
 }

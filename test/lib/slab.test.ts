@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { Slab } from '../../src/lib/slab.ts'
+
+it('gives each byte once, also where a slab ends', () => {
+  const slab = new Slab()
+  const cuts = Array.from({ length: 2_000 }, (_, n) => slab.next((n * 37) % 4_096).fill(n % 251))
+  for (const [n, cut] of cuts.entries()) {
+    expect(cut).toHaveLength((n * 37) % 4_096)
+    expect(cut.every((byte) => byte === n % 251)).toBe(true)
+  }
+})
+
+it('shares a slab among the cuts that follow each other', () => {
+  const slab = new Slab()
+  const [first, second] = [slab.next(5_000), slab.next(5_000)]
+  expect(second.buffer).toBe(first.buffer)
+  expect(second.byteOffset).toBe(first.byteOffset + 5_000)
+})
