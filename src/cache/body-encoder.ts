@@ -9,6 +9,7 @@ import {
   TooLarge,
   type CheapEncoding,
 } from '../pages/codec.ts'
+import { compact } from '../pages/memory-tier.ts'
 import type { Encoding } from '../pages/page.ts'
 import { bestEncodings } from './accept-encoding.ts'
 import type { BudgetShare } from './body.ts'
@@ -86,7 +87,8 @@ export class BodyEncoder {
     if (!share.take(body.length)) return 'budget'
     const encoding = cheap ?? 'br'
     const encoded = cheap === null ? await encode(body, 'br') : await encodeCheaply(body, cheap)
-    return { ...plain, encoding, bodies: { identity: body, [encoding]: encoded } }
+    // The memory tier and the queue of the writer would each copy it.
+    return { ...plain, encoding, bodies: { identity: body, [encoding]: compact(encoded) } }
   }
 
   async #decode(body: Buffer, encoding: Encoding, share: BudgetShare): Promise<EncodedBody | EncodingRefusal> {
