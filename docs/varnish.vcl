@@ -154,6 +154,14 @@ sub vcl_backend_response {
   } else {
     set beresp.grace = 1h;
   }
+  # A pagecache without contact to its database may send a page that another machine has purged (docs/cluster.md).
+  if (beresp.http.Cache-Status ~ "unconfirmed") {
+    set beresp.ttl = 0s;
+    set beresp.grace = 0s;
+    set beresp.keep = 0s;
+    set beresp.uncacheable = true;
+    return (deliver);
+  }
   # A purge came during this fetch: the response goes to the waiting visitors and is not stored.
   if (var.get("fence") != "mark " + var.global_get("fence")) {
     set beresp.ttl = 0s;

@@ -24,6 +24,8 @@ export interface DaemonOptions {
   port?: number
   /** Command to run the program with, for example `['taskset', '-c', '0']`. */
   prefix?: readonly string[]
+  /** Another build's `bin/run.js`. */
+  program?: string
 }
 
 export interface Daemon {
@@ -53,7 +55,8 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
   const server = { ...(config['server'] as object | undefined), host: '127.0.0.1', port }
   await writeFile(join(projectDir, 'pagecache.yaml'), stringify({ ...config, server }))
 
-  const argv = [...(options.prefix ?? []), process.execPath, program, 'serve', ...(options.args ?? [])] as [string]
+  const start = [process.execPath, options.program ?? program, 'serve']
+  const argv = [...(options.prefix ?? []), ...start, ...(options.args ?? [])] as unknown as [string]
   const child = await startChild(argv, {
     env: environment(projectDir, options.env),
     cwd: projectDir,
