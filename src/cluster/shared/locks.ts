@@ -1,41 +1,130 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { releaseLock } from './scripts.ts'
+import { releaseLock, renewLock } from './scripts.ts'
 import type { Server } from './server.ts'
 
 /** How long a node that died keeps the others waiting, in milliseconds. */
 const lockFor = 5_000
-/** How long a node waits for the fetch of another one, in milliseconds. */
-export const waitFor = 1_000
-/** The pauses between two looks at another node's lock, in milliseconds. */
+/** How often a node renews its locks, in milliseconds. */
+const renewEvery = 2_000
+/** How long a node waits while none of the fetches that it waits for ends, in milliseconds. */
+const waitFor = 1_000
+/** How many times as long it waits for one page while others arrive. */
+const patience = 10
+/** The pauses between two looks at the locks of other nodes, in milliseconds. */
 const firstPause = 5
 const longestPause = 50
+/** Most locks of one look: it must not keep Redis busy. */
+const mostAtOnce = 500
 
 /** A lock of this node. */
 export interface Lock {
   release(): Promise<unknown>
 }
 
-/** Takes the lock on a page; null while another node has it. @throws Error while Redis fails, when everybody fetches */
-export async function takeLock(server: Server, key: string): Promise<Lock | null> {
-  const name = server.names('write').lock(key)
-  const token = randomBytes(12).toString('base64url')
-  const reply = await server.run('write', ['SET', name, token, 'NX', 'PX', String(lockFor)])
-  return reply === null ? null : { release: () => server.script(releaseLock, name, token) }
+/** A page that another node fetches. */
+interface Waiting {
+  /** The pauses since a fetch has ended, and all, in milliseconds. */
+  idle: number
+  total: number
+  ended: Promise<void>
+  end(): void
 }
 
-/**
- * Resolves when the lock of another node has ended, Redis fails, or after pauses of `longest` milliseconds. The pauses are counted, and
- * not the time: while this node is busy itself, its visitors wait anyway.
- */
-export async function lockEnds(server: Server, key: string, longest: number): Promise<void> {
-  let wait = firstPause
-  for (let waited = 0; waited < longest; waited += wait, wait = Math.min(longestPause, wait * 2)) {
-    await pause(Math.min(wait, longest - waited))
+/** Locks on pages, each of which lets one node fetch while the others wait. */
+export class Locks {
+  readonly #server: Server
+  readonly #waitFor: number
+  /** Tokens by the names of this node's locks. */
+  readonly #held = new Map<string, string>()
+  readonly #waiting = new Map<string, Waiting>()
+  readonly #timer: NodeJS.Timeout
+  #pause = firstPause
+  #isLooking = false
+
+  constructor(server: Server, longest = waitFor) {
+    this.#server = server
+    this.#waitFor = longest
+    this.#timer = setInterval(() => this.#renew(), renewEvery)
+    this.#timer.unref()
+  }
+
+  /** Takes the lock on a page; null while another node has it. @throws Error while Redis fails, when everybody fetches */
+  async take(key: string): Promise<Lock | null> {
+    const name = this.#server.names('write').lock(key)
+    const token = randomBytes(12).toString('base64url')
+    const reply = await this.#server.run('write', ['SET', name, token, 'NX', 'PX', String(lockFor)])
+    if (reply === null) return null
+    this.#held.set(name, token)
+    return { release: () => this.#release(name, token) }
+  }
+
+  #release(name: string, token: string): Promise<unknown> {
+    if (this.#held.get(name) === token) this.#held.delete(name)
+    return this.#server.script(releaseLock, name, token)
+  }
+
+  /** A fetch may take longer than a lock: the shop is slow, or many requests wait for it. */
+  #renew(): void {
+    for (const [name, token] of this.#held)
+      // Without it the others fetch for themselves.
+      this.#server.script(renewLock, name, token, String(lockFor)).catch(() => {})
+  }
+
+  /**
+   * Resolves when the lock of another node has ended, Redis fails, or none of the awaited fetches has ended for a second: then the shop or the
+   * other node is slow. The pauses are counted, and not the time: while this node is busy itself, its visitors wait anyway.
+   */
+  async end(key: string): Promise<void> {
+    let name: string
     try {
-      if ((await server.run('read', ['EXISTS', server.names('read').lock(key)])) === 0) return
+      name = this.#server.names('read').lock(key)
     } catch {
       return
     }
+    const known = this.#waiting.get(name)
+    if (known !== undefined) return known.ended
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    const end = () => {
+      this.#waiting.delete(name)
+      resolve()
+    }
+    this.#waiting.set(name, { idle: 0, total: 0, ended, end })
+    this.#pause = firstPause
+    if (!this.#isLooking) void this.#look()
+    return ended
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true
+    while (this.#waiting.size > 0) {
+      const wait = Math.min(this.#pause, this.#waitFor)
+      this.#pause = Math.min(longestPause, this.#pause * 2)
+      const awaited = [...this.#waiting]
+      await pause(wait)
+      const ended = await this.#ended(awaited)
+      for (const each of ended) each.end()
+      for (const [, each] of awaited) {
+        each.total += wait
+        each.idle = ended.length > 0 ? 0 : each.idle + wait
+        if (each.idle >= this.#waitFor || each.total >= patience * this.#waitFor) each.end()
+      }
+    }
+    this.#isLooking = false
+  }
+
+  /** Those whose locks have ended; all of them while Redis fails. */
+  async #ended(awaited: readonly [string, Waiting][]): Promise<Waiting[]> {
+    const ended: Waiting[] = []
+    for (let first = 0; first < awaited.length; first += mostAtOnce) {
+      const some = awaited.slice(first, first + mostAtOnce)
+      const values = await this.#server.run('read', ['MGET', ...some.map(([name]) => name)]).catch(() => [])
+      for (const [index, [, each]] of some.entries()) if (!(values as unknown[])[index]) ended.push(each)
+    }
+    return ended
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
   }
 }

@@ -38,4 +38,11 @@ export const releaseLock = script(
 return 0`,
 )
 
-export const scripts: readonly Script[] = [readField, writeField, releaseLock]
+/** Lets a lock last, unless it belongs to another node by now. */
+export const renewLock = script(
+  'write',
+  `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 0`,
+)
+
+export const scripts: readonly Script[] = [readField, writeField, releaseLock, renewLock]

@@ -3,7 +3,7 @@ import type { PageDraft } from '../../pages/page.ts'
 import type { PurgeClock, PurgeTime } from '../clock.ts'
 import { noCounts, type SharedCounts } from './counts.ts'
 import { examine, type ServerHealth } from './health.ts'
-import { lockEnds, takeLock, waitFor, type Lock } from './locks.ts'
+import { Locks, type Lock } from './locks.ts'
 import { fieldOf, nameOf } from './names.ts'
 import { readField } from './scripts.ts'
 import { Server, type ServerOptions } from './server.ts'
@@ -30,7 +30,7 @@ export type Obtained = { kind: 'page'; page: SharedPage } | { kind: 'fetch'; rel
 
 export interface SharedPagesOptions extends ServerOptions, WriterOptions {
   clock: PurgeClock
-  /** How long this node waits for the fetch of another one, in milliseconds. */
+  /** How long this node waits for other nodes while none of their fetches ends, in milliseconds. */
   waitFor?: number
 }
 
@@ -49,6 +49,7 @@ export class SharedPages {
   readonly counts: SharedCounts = noCounts()
   readonly #options: SharedPagesOptions
   readonly #server: Server
+  readonly #locks: Locks
   readonly #writer: Writer
   readonly #gate = new Gate(mostLooks)
   readonly #timer: NodeJS.Timeout
@@ -58,6 +59,7 @@ export class SharedPages {
   constructor(options: SharedPagesOptions) {
     this.#options = options
     this.#server = new Server(options)
+    this.#locks = new Locks(this.#server, options.waitFor)
     this.#writer = new Writer(this.#server, options, this.counts)
     this.#timer = setInterval(() => void this.#count(), countEvery)
     this.#timer.unref()
@@ -89,7 +91,7 @@ export class SharedPages {
   }
 
   /**
-   * The page of a request, or the permission to fetch it. While another node fetches it, waits for at most a second.
+   * The page of a request, or the permission to fetch it. While another node fetches it, waits until none of its fetches has ended for a second.
    * @param accepts whether a page answers the request
    */
   async obtain(wanted: Wanted, accepts: (draft: PageDraft) => boolean): Promise<Obtained> {
@@ -106,7 +108,7 @@ export class SharedPages {
     if (page !== null) return this.#hit(page, lock)
     if (lock !== 'taken') return this.#miss(lock)
     this.counts.waits += 1
-    await lockEnds(this.#server, wanted.key, this.#options.waitFor ?? waitFor)
+    await this.#locks.end(wanted.key)
     page = answer(await this.look(wanted))
     return page === null ? this.#miss(null) : this.#hit(page)
   }
@@ -114,7 +116,7 @@ export class SharedPages {
   /** Null: without a lock everybody fetches. */
   async #lock(key: string): Promise<Lock | 'taken' | null> {
     try {
-      return (await takeLock(this.#server, key)) ?? 'taken'
+      return (await this.#locks.take(key)) ?? 'taken'
     } catch {
       return null
     }
@@ -230,6 +232,7 @@ export class SharedPages {
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await Promise.all([this.#writer.finish(), this.#count()])
+    this.#locks.close()
     this.#server.close()
   }
 }

@@ -30,16 +30,12 @@ describe.skipIf(!hasRedis)('what operators see of shared pages (skipped where re
 
   it('are the product, its latency and its eviction in doctor', async () => {
     const { app } = await open()
-    expect(await checkSharedPages(app, signal)).toEqual([
-      expect.objectContaining({
-        status: 'passed',
-        message: expect.stringMatching(/^Redis \d+\.\d+\.\d+, answers in/) as string,
-      }),
-    ])
+    // On a busy machine its answers are late, which is another finding.
+    const finds = (finding: object) =>
+      until(async () => expect(await checkSharedPages(app, signal)).toMatchObject([finding]))
+    await finds({ status: 'passed', message: expect.stringMatching(/^Redis \d+\.\d+\.\d+, answers in/) as string })
     await redis.run('CONFIG', 'SET', 'maxmemory', '100mb', 'maxmemory-policy', 'noeviction')
-    expect(await checkSharedPages(app, signal)).toMatchObject([
-      { status: 'warned', remedy: expect.stringContaining('allkeys-lru') as string },
-    ])
+    await finds({ status: 'warned', remedy: expect.stringContaining('allkeys-lru') as string })
     await redis.run('CONFIG', 'SET', 'maxmemory', '1')
     expect(await checkSharedPages(app, signal)).toMatchObject([
       { status: 'failed', message: expect.stringContaining('OOM') as string },

@@ -95,6 +95,38 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
     await slow
   })
 
+  it('waits on for a slow page while other pages arrive', async () => {
+    const [a, b] = (await openNodes(2, { waitFor: 500 })) as [Node, Node]
+    // Each page takes until the other node has the one before: all of them take longer than the limit.
+    const paths = Array.from({ length: 15 }, (_, number) => `/${number}`)
+    a.answers(async ({ target }) => {
+      await until(() => b.shared.counts.hits >= paths.indexOf(target), 1)
+      return page
+    })
+    const fetching = paths.map((path) => a.visit(path))
+    await until(() => a.origin.requests.length === paths.length)
+    const answers = await Promise.all(paths.map((path) => b.visit(path)))
+    expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['the page']))
+    expect(b.origin.requests).toEqual([])
+    await Promise.all(fetching)
+  })
+
+  it('keeps its lock while a fetch takes long', async () => {
+    const [a] = (await openNodes(1)) as [Node]
+    const { promise, resolve } = Promise.withResolvers<void>()
+    a.answers(async () => {
+      await promise
+      return page
+    })
+    const slow = a.visit('/')
+    await until(() => a.origin.requests.length === 1)
+    const [lock] = (await redis.run('KEYS', '*:lock:*')) as [string]
+    await redis.run('PEXPIRE', lock, '600000')
+    await until(async () => Number(await redis.run('PTTL', lock)) <= 5000, 100)
+    resolve()
+    await slow
+  })
+
   it('stops waiting when the other node could not share the page', async () => {
     const [a, b] = (await openNodes(2)) as [Node, Node]
     const { promise, resolve } = Promise.withResolvers<void>()
