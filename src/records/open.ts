@@ -5,8 +5,9 @@ import { Kysely, sql } from 'kysely'
 import { damaged, toRecordsError } from './errors.ts'
 import { migrate, sqliteVersion, type Migration } from './migrate.ts'
 import { migrations as known } from './migrations/list.ts'
+import { newSchema } from './migrations/new-schema.ts'
 import { holdersOf, Presence } from './presence.ts'
-import { ensureRecordsFile, fileName } from './records-file.ts'
+import { ensureRecordsFile, fileName, type NewSchema } from './records-file.ts'
 import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
 import type { Records, RecordsPlace } from './records.ts'
 import type { RecordsSchema } from './schema.ts'
@@ -19,6 +20,9 @@ const inUse = new Map<string, Set<Presence>>()
 
 /** Files up to this size, in bytes, are checked at every start, which takes milliseconds; larger ones only on request. */
 const maxCheckedAtStart = 4 * 1024 * 1024
+
+/** For other migrations than ours. */
+const noSchema: NewSchema = { version: 0, statements: '' }
 
 export interface OpenOptions extends RecordsPlace {
   /** Milliseconds since the epoch. */
@@ -42,7 +46,7 @@ export async function openRecords({ postgres = null, ...options }: OpenOptions):
 async function openFile(options: Omit<OpenOptions, 'postgres'>): Promise<Records> {
   const { directory, now, migrations = known, lockTimeout = busyTimeout } = options
   for (const other of inUse.get(join(directory, fileName)) ?? []) other.assert()
-  const file = await ensureRecordsFile(directory, now)
+  const { file, isNew } = await ensureRecordsFile(directory, now, migrations === known ? newSchema : noSchema)
   const database = await connect(file, lockTimeout)
   const presence = new Presence(file)
   const db = new Kysely<RecordsSchema>({ dialect: sqliteDialect(database, file, presence) })
@@ -50,9 +54,9 @@ async function openFile(options: Omit<OpenOptions, 'postgres'>): Promise<Records
     const { rows } = await sql<{ quick_check: string }>`PRAGMA quick_check`.execute(db)
     return rows.map((row) => row.quick_check).filter((line) => line !== 'ok')
   }
-  let before = 0
+  let before: number
   try {
-    if (statSync(file).size <= maxCheckedAtStart) {
+    if (!isNew && statSync(file).size <= maxCheckedAtStart) {
       const [damage] = await check()
       if (damage) throw damaged(file, damage)
     }
@@ -81,7 +85,7 @@ async function openFile(options: Omit<OpenOptions, 'postgres'>): Promise<Records
     truncateLog: () => truncateLog(database, file),
     fault: () => presence.fault(),
     countUsers: async () => holdersOf(file).filter((pid) => pid !== process.pid).length,
-    schema: { before, now: migrations.length },
+    schema: { before: isNew ? 0 : before, now: migrations.length },
     close,
   }
 }

@@ -18,27 +18,39 @@ const unfinished = `${fileName}.new-`
 /** An unfinished database older than this was left by a process that died while creating it (milliseconds). */
 const unfinishedMaxAge = 60_000
 
+/** The schema of a new database: the result of the first `version` migrations. */
+export interface NewSchema {
+  version: number
+  statements: string
+}
+
 /**
- * Ensures that the directory (mode 0700) contains a records database (mode 0600) and returns its path. An existing file is checked before
- * anything is written to it. A new database is created under another name and then linked into place: so an empty file is never a
- * records database, and of two processes that start at once one creates it and both use it.
+ * Ensures that the directory (mode 0700) contains a records database (mode 0600). An existing file is checked before anything is written
+ * to it. A new database is created under another name and then linked into place: so an empty file is never a records database, and of
+ * two processes that start at once one creates it and both use it.
  *
+ * @returns the path, and whether the database is a new one
  * @throws STORE_FOREIGN, STORE_DAMAGED, STORE_FULL, STORE_LOST
  */
-export async function ensureRecordsFile(directory: string, now: () => number): Promise<string> {
+export async function ensureRecordsFile(
+  directory: string,
+  now: () => number,
+  schema: NewSchema,
+): Promise<{ file: string; isNew: boolean }> {
   const file = join(directory, fileName)
   try {
     makeDirectory(directory, 0o700)
     removeUnfinished(directory, now())
-    if (!existsSync(file)) create(directory, file)
+    if (!existsSync(file) && create(directory, file, schema)) return { file, isNew: true }
   } catch (error) {
     throw isSystemError(error) ? unwritable(file, error) : toRecordsError(error, file)
   }
   await assertOurs(file)
-  return file
+  return { file, isNew: false }
 }
 
-function create(directory: string, file: string): void {
+/** Returns false if another process has created the file meanwhile. */
+function create(directory: string, file: string, { version, statements }: NewSchema): boolean {
   const holder = holderOfDeleted(file)
   if (holder !== null) throw lost(file, `it was deleted while process ${holder} has it open`)
   // A log without its database belongs to a lost one; SQLite would replay it into the new file.
@@ -49,13 +61,19 @@ function create(directory: string, file: string): void {
   try {
     closeSync(openSync(temporary, 'wx', 0o600))
     const database = new Database(temporary)
+    // Nobody knows the file yet, so it is synced once, as a whole.
+    database.pragma('synchronous = OFF')
     database.pragma(`application_id = ${applicationId}`)
+    database.exec(`BEGIN; ${statements}; PRAGMA user_version = ${version}; COMMIT`)
     database.pragma('journal_mode = WAL')
     database.close()
+    sync(temporary)
     linkSync(temporary, file)
-    syncDirectory(directory)
+    sync(directory)
+    return true
   } catch (error) {
     if (!isSystemError(error) || error.code !== 'EEXIST') throw error
+    return false
   } finally {
     for (const suffix of ['', '-wal', '-shm']) rmSync(temporary + suffix, { force: true })
   }
@@ -113,9 +131,9 @@ function isFilled(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
-/** Syncs the directory, which makes the new file name durable. */
-function syncDirectory(directory: string): void {
-  const descriptor = openSync(directory, 'r')
+/** Makes the content of a file durable, or the names of the files in a directory. */
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r')
   fsyncSync(descriptor)
   closeSync(descriptor)
 }
