@@ -40,14 +40,14 @@ export class App {
   readonly #abort = new AbortController()
   #onThreadError: ((message: string, error: unknown) => void) | null = null
   readonly #place: RecordsPlace
-  readonly #node: ThisNode | null // Null on SQLite, with one machine.
+  readonly node: ThisNode | null // Null on SQLite, with one machine.
   #openRecords: Records | null = null
 
   constructor(options: AppOptions) {
     this.loaded = options.loaded
     const { mayUpgrade = false } = options
     this.#place = toPlace(this.loaded.places.dataDir, { ...this.config.records, mayUpgrade })
-    this.#node = this.#place.postgres ? new ThisNode(this.config.cluster) : null
+    this.node = this.#place.postgres ? new ThisNode(this.config.cluster) : null
     this.#onWarning = options.onWarning
   }
 
@@ -149,7 +149,7 @@ export class App {
           pages,
           recordsFault: this.#recordsFaultOfTurn,
           onError: this.#onThreadError,
-          node: this.#node?.setup ?? null,
+          node: this.node?.setup ?? null,
         })
       }
       const [{ openPurging }, { clearApplicationCache }] = await Promise.all([
@@ -172,12 +172,12 @@ export class App {
 
   /** The other nodes, for purges of a process without a thread for them; null with one machine. */
   async purgeCluster() {
-    return this.#node && this.#node.purges((await this.records()).db, this.loaded.places.cacheDir)
+    return this.node && this.node.purges((await this.records()).db, this.loaded.places.cacheDir)
   }
 
   /** The pages that all nodes share; null without `cache.shared.url`. */
   async sharedPages(): Promise<SharedPages | null> {
-    const node = this.#node
+    const node = this.node
     if (this.config.cache.shared.url === null || node === null) return null
     const { openSharedPages } = await import('./cluster/shared/open.ts')
     return this.#parts.open('sharedPages', async () => openSharedPages(this, node.clock(this), this.#onWarning))
@@ -203,7 +203,7 @@ export class App {
         timeouts: timeoutsOf(origin),
         limits: limitsOf(origin, at.processes),
         onError: (message) => this.#onWarning(message),
-        ...(this.usesThreads && this.#node?.lease.reader),
+        ...(this.usesThreads && this.node?.lease.reader),
       })
     })
   }

@@ -1,5 +1,6 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { dryRunFlag } from '#src/cli/flags.ts'
+import { presentFiles } from '#src/cli/present-cleared.ts'
 import { presentDeliveries } from '#src/cli/present-purges.ts'
 import { needlessYes, symfonyFlags, warmerFlags } from '#src/cli/symfony-flags.ts'
 import { plural } from '#src/lib/format.ts'
@@ -23,7 +24,7 @@ export default class CacheClear extends BaseCommand {
     return this.perform(clearApplicationCache, { dryRun: flags['dry-run'] }, (value, output) => {
       if (value.dryRun)
         output.prose(`${plural(value.wouldDelete ?? 0, 'file')} would be removed from ${value.directory}.`)
-      else output.prose(`${plural(value.filesDeleted, 'file')} removed.`)
+      else presentFiles(value, output)
       presentDeliveries(value.proxies, output, { dry: value.dryRun === true })
     })
   }

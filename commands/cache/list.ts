@@ -44,6 +44,8 @@ export default class CacheList extends BaseCommand {
       const what = isFiltered ? 'No cached page matches.' : 'No page is cached.'
       const empty = `${what} Pages are cached when they are visited, or by pagecache warmup:start.`
       await presentList({ columns, ...value, noun: 'page', empty }, output, flags)
+      if (value.node !== undefined && output.terminal && !flags.csv && !flags.jsonl)
+        output.line(`These are the pages of the node ${value.node}.`)
     })
   }
 }

@@ -10,6 +10,7 @@ const columns: readonly Column<EntryOf<typeof recentInvalidations>>[] = [
   { name: 'scope', value: (item) => item.scope },
   { name: 'value', value: (item) => item.value, kind: 'url' },
   { name: 'pages', value: (item) => item.pagesRemoved, minor: true },
+  { name: 'unconfirmed', value: (item) => item.unconfirmed.join(', ') || null, kind: 'text', minor: true },
 ]
 
 export default class InvalidationLogRecent extends BaseCommand {

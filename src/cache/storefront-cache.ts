@@ -74,12 +74,11 @@ export class StorefrontCache {
     this.#lifetimes = new LifetimeWatch(options)
     this.#fetches = new SharedFetches(this.#fetcher, { ...options, search })
     const unsafe = new UnsafeInvalidation({
+      ...options,
       mode: options.invalidateOnUnsafe,
-      store: options.store,
       classifying: this.classifying,
-      shared: options.shared,
+      hasOtherNodes: options.standing !== undefined,
       isUnderWay: (url) => this.#fetches.isUnderWay(url),
-      onError: options.onError,
     })
     this.unsafe = unsafe.counts
     this.#passThrough = new PassThrough({ ...options, classes: this.classifying.variants.classes }, unsafe)

@@ -39,6 +39,8 @@ export interface UnsafeOptions {
   /** The pages of other nodes; null for a single node. */
   shared: Pick<SharedPages, 'forget'> | null
   classifying: ClassifyOptions
+  /** Whether other nodes may have pages that this one does not have. The store removes them too. */
+  hasOtherNodes: boolean
   /** Whether a page of this URL is being fetched and may be stored soon. */
   isUnderWay(url: string): boolean
   onError(message: string, error: unknown): void
@@ -60,7 +62,7 @@ export class UnsafeInvalidation {
   }
 
   /**
-   * Resolves once everything that the response invalidates is removed. Writes nothing when none of it is cached. Never
+   * Resolves once everything that the response invalidates is removed. Writes nothing when none of it can be cached. Never
    * throws a storage error. Null when the response invalidates nothing that could be cached.
    */
   after(
@@ -86,8 +88,8 @@ export class UnsafeInvalidation {
   }
 
   async #remove(urls: readonly string[]): Promise<void> {
-    const { store, isUnderWay } = this.#options
-    if (!urls.some(isUnderWay) && (await store.count({ kind: 'urls', urls })) === 0) return
+    const { store, isUnderWay, hasOtherNodes } = this.#options
+    if (!hasOtherNodes && !urls.some(isUnderWay) && (await store.count({ kind: 'urls', urls })) === 0) return
     for (const each of urls) this.#waiting.add(each)
     await (this.#next ??= this.#drop())
   }

@@ -1,13 +1,20 @@
 import { plural } from '../lib/format.ts'
 import type { Cleared } from '../operations/cache.ts'
 import type { Output } from './output.ts'
-import { presentDeliveries, presentDoomed } from './present-purges.ts'
+import { presentDeliveries, presentDoomed, presentRemoved } from './present-purges.ts'
+
+/** Prints how many files were removed, and with several machines by which of them. */
+export function presentFiles(value: Pick<Cleared, 'filesDeleted' | 'nodes' | 'unconfirmed'>, output: Output): void {
+  const what = `${plural(value.filesDeleted, 'file')} removed`
+  if (value.nodes === undefined) output.prose(`${what}.`)
+  else presentRemoved(what, value, output)
+}
 
 /** Prints how many pages were removed, or would be. */
 export async function presentCleared(value: Cleared, output: Output): Promise<void> {
   const { wouldDelete, pages = [] } = value
   if (wouldDelete === undefined) {
-    output.prose(`${plural(value.filesDeleted, 'file')} removed.`)
+    presentFiles(value, output)
     presentDeliveries(value.proxies, output, { dry: false })
     return
   }

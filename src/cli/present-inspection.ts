@@ -11,6 +11,7 @@ export async function presentInspection(value: Inspection, output: Output): Prom
   output.pairs([
     ['url', value.url],
     ['cached', value.cached ? 'yes' : 'no'],
+    ...(value.node === undefined ? [] : [['node', value.node] as [string, Cell]]),
   ])
   await output.hanging('reason: ', value.reason, value.cached ? 'green' : 'yellow')
   if (value.remedy !== null) await output.hanging('do:     ', value.remedy)

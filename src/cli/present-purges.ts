@@ -17,7 +17,7 @@ export async function presentPurged(value: Purged, output: Output, soft: boolean
     presentDeliveries(proxies, output, { dry: true })
     return
   }
-  output.prose(`${plural(value.pagesRemoved, 'page')} ${done} here.`)
+  presentRemoved(`${plural(value.pagesRemoved, 'page')} ${done}`, value, output)
   presentSoftened(softened, output, 'were marked as stale')
   presentDeliveries(proxies, output, { dry: false })
 }
@@ -35,6 +35,28 @@ export async function presentDoomed(items: readonly Doomed[], total: number, out
   ]
   if (items.length > 0) await presentList({ columns, items, noun: 'page', empty: '' }, output, null)
   if (items.length < total) output.line(`... and ${total - items.length} more.`)
+}
+
+/** Prints what was removed where, and which nodes may still serve it. */
+export function presentRemoved(
+  what: string,
+  { nodes, unconfirmed = [] }: { nodes?: readonly Share[] | undefined; unconfirmed?: readonly string[] | undefined },
+  output: Output,
+): void {
+  const shares = nodes?.map((node) => `${node.name} ${node.pagesRemoved ?? node.filesDeleted}`).join(', ')
+  output.prose(
+    nodes === undefined ? `${what} here.` : `${what} on ${plural(nodes.length, 'node')}${shares && `: ${shares}`}.`,
+  )
+  if (unconfirmed.length > 0)
+    output.prose(
+      `Unconfirmed: ${unconfirmed.join(', ')} had no lease and may serve old pages for a while (cluster.alone).`,
+    )
+}
+
+interface Share {
+  name: string
+  pagesRemoved?: number
+  filesDeleted?: number
 }
 
 /** Explains which tags the purge budget purged softly. */
@@ -73,6 +95,7 @@ const columns: readonly Column<PurgeItemValue>[] = [
   { name: 'actor', value: (item) => item.actor, kind: 'text', minor: true },
   { name: 'ms', value: (item) => item.responseTime, show: showMs, minor: true },
   { name: 'proxies', value: proxiesOf, kind: 'text', minor: true },
+  { name: 'unconfirmed', value: (item) => item.unconfirmed.join(', ') || null, kind: 'text', minor: true },
 ]
 
 /** Draws the purges of the last hours on a terminal; prints a row for each hour in a pipe. */

@@ -51,6 +51,7 @@ export async function presentStatistics(value: Statistics, ratios: Ratios | null
     ['compression', aggregated.compressionEnabled ? 'on' : 'off'],
     ...(value.shared === undefined ? [] : [sharedHits(value.shared)]),
   ])
+  if (value.nodes !== undefined) await presentStores(value.nodes, output)
   output.line()
   // A pipe gets every type, so that a script finds the same lines each time.
   const types = pageTypes.filter((type) => !output.terminal || value.byType[type] > 0)
@@ -58,6 +59,18 @@ export async function presentStatistics(value: Statistics, ratios: Ratios | null
   const items = types.map((type) => ({ type, ...value.byTypeDetailed[singular[type]] }))
   await presentList({ columns, items, noun: 'type', empty: '' }, output, null)
 }
+
+/** Prints the page store of each node. */
+async function presentStores(nodes: NonNullable<Statistics['nodes']>, output: Output): Promise<void> {
+  output.line()
+  await presentList({ columns: storeColumns, items: nodes, noun: 'node', empty: '' }, output, null)
+}
+
+const storeColumns: readonly Column<NonNullable<Statistics['nodes']>[number]>[] = [
+  { name: 'node', value: ({ name }) => name, kind: 'text' },
+  { name: 'pages', value: ({ totalFiles }) => totalFiles },
+  { name: 'size', value: ({ totalSizeFormatted }) => totalSizeFormatted },
+]
 
 type TypeStatistics = Statistics['byTypeDetailed']['cms'] & { type: string }
 

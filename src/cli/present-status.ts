@@ -22,12 +22,14 @@ export function presentStatus(status: Status, output: Output): void {
       'Reverse proxy',
       `${name} ${state}, ${formatCount(pending)} pending, ${formatCount(failed)} failed`,
     ]),
-    [
-      'Nodes',
-      status.nodes.map(({ name, state }) => `${name} ${state === 'live' ? 'live' : 'without a daemon'}`).join(', '),
-    ],
+    ...status.nodes.map((node): [string, Cell] => ['Node', nodeText(node)]),
     ...status.problems.map((problem): [string, Cell] => ['Problem', problem]),
   ])
+}
+
+function nodeText({ name, state, purgesBehind, leaseLeft }: Status['nodes'][number]): string {
+  if (leaseLeft === null) return `${name} ${state === 'live' ? 'live' : 'without a daemon'}`
+  return `${name} ${state}${state === 'live' && purgesBehind === 0 ? '' : `, ${plural(purgesBehind, 'purge')} behind`}`
 }
 
 function daemonText(daemon: Status['daemon']): string {

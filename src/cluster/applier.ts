@@ -1,5 +1,5 @@
 import type { Clocks, Lease } from './lease.ts'
-import type { Ledger, MemberDescription, MemberWrite, Purge } from './ledger.ts'
+import type { Ledger, MemberDescription, MemberReport, MemberWrite, Purge, RemovedPages } from './ledger.ts'
 import { readLimit, renewalsPerLease } from './protocol.ts'
 
 /** A position in the order of purges of one database. */
@@ -14,10 +14,12 @@ export interface NodeStore {
   load(): Position | null
   /** Keeps the position for the next start. It may be an earlier one. */
   save(position: Position): Promise<void> | void
-  /** Removes pages durably, and stores none that was fetched before. */
-  apply(purges: readonly Purge[]): Promise<void>
+  /** Removes pages durably, and stores none that was fetched before. Resolves to the purges that removed some. */
+  apply(purges: readonly Purge[]): Promise<readonly RemovedPages[]>
   /** Removes all pages, and stores none that was fetched before. */
   clear(): Promise<void>
+  /** Figures for the other nodes, as JSON; null where they cannot be read. */
+  statistics(): string | null
 }
 
 export interface ApplierOptions {
@@ -53,6 +55,10 @@ export class Applier {
   #resumedAt: number | null = null
   #confirmed = 0
   #renewal = 0
+  /** What the next renewal reports. */
+  #removed: readonly RemovedPages[] = []
+  #question = 0
+  #answered = 0
   #stopped = false
 
   constructor(options: ApplierOptions) {
@@ -93,10 +99,11 @@ export class Applier {
     const { ledger, lease } = this.#options
     this.#at ??= await this.#resume()
     if (this.#at === null) return this.#startEmpty()
-    const { identity, last, floor, purges } = await ledger.read(this.#at.number)
+    const { identity, last, floor, purges, question } = await ledger.read(this.#at.number)
     const { number } = this.#at
     if (identity !== this.#at.identity || number < floor || number > last) return this.#startEmpty()
     this.#resumedAt ??= last
+    this.#question = question
     await this.#apply(purges)
     lease.moveTo(this.#at.identity, this.#at.number)
     const isBehind = purges.length >= readLimit
@@ -150,7 +157,7 @@ export class Applier {
       await Promise.race([applying, sleep(self().lease / renewalsPerLease)]).catch(() => {})
       if (!isDone && this.#isLive && clocks().mono - started < patience) await this.#renew()
     }
-    await applying
+    this.#removed = [...this.#removed, ...(await applying)]
     this.#at = { ...this.#at!, number: purges.at(-1)!.number }
   }
 
@@ -163,10 +170,22 @@ export class Applier {
     const { ledger, clocks } = this.#options
     const asked = clocks()
     const write = this.#write(this.#at!)
-    const answer = await ledger.renew(write)
-    if (answer === 'renewed') return this.#confirm(write, asked)
+    const report = this.#report()
+    const answer = await ledger.renew(write, report)
+    // A purge waits for no member that is not live.
+    this.#removed = []
+    if (answer === 'renewed') {
+      this.#answered = this.#question
+      return this.#confirm(write, asked)
+    }
     this.#isLive = false
     if (answer === 'lost') this.#lose()
+  }
+
+  #report(): MemberReport {
+    const question = this.#question
+    const answer = question === this.#answered ? null : { question, statistics: this.#options.store.statistics() }
+    return { removed: this.#removed, answer }
   }
 
   async #admit(): Promise<void> {
@@ -176,6 +195,7 @@ export class Applier {
     const answer = await ledger.admit(write)
     if (answer === 'lost') return this.#lose()
     this.#isLive = true
+    this.#removed = []
     this.#barrier = answer.barrier
     this.#confirm(write, asked)
   }

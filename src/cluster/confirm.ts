@@ -23,6 +23,14 @@ export interface Confirming {
   store: string
 }
 
+/** Names of nodes. */
+export interface Confirmed {
+  /** They have applied the purge. */
+  live: string[]
+  /** They may go on serving without a lease. */
+  unconfirmed: string[]
+}
+
 /** The purge may have been lost with the database. */
 export class DatabaseReplaced extends Error {}
 
@@ -38,12 +46,12 @@ export class MemberBehind extends Error {
 
 /**
  * Waits until no node serves a page from before a purge: each live one has applied it, or its lease has ended. Then such a member is
- * marked as suspect. Returns the names of the nodes that may go on serving without a lease.
+ * marked as suspect.
  */
 export async function confirm(
   { ledger, lease: longest, mono, sleep, pause, patience }: ConfirmOptions,
   { number, identity, store }: Confirming,
-): Promise<string[]> {
+): Promise<Confirmed> {
   const began = mono()
   /** When a renewal was first seen: the lease that it extended began before. */
   const seen = new Map<string, { renewal: number; at: number }>()
@@ -62,15 +70,20 @@ export async function confirm(
     }
     const isOver = found.isSettled || now - began > longest * driftMargin
     if (isOver && !found.isSettled) await ledger.settle(identity)
-    if (isOver && waiting.length === 0) return unconfirmed(others)
+    const live = found.members.filter(({ state }) => state === 'live')
+    if (isOver && waiting.length === 0) return { live: namesOf(live), unconfirmed: unconfirmed(others) }
     if (marked === 0) await sleep(pause)
   }
 }
 
 /** Nodes that were live and may still serve pages without a lease. */
 function unconfirmed(members: readonly Member[]): string[] {
-  const alone = members.filter(({ state, alone: time, suspectFor }) => {
-    return state === 'suspect' && suspectFor < time * driftMargin
+  const alone = members.filter(({ state, alone: time, suspectFor, isReplaced }) => {
+    return state === 'suspect' && !isReplaced && suspectFor < time * driftMargin
   })
-  return [...new Set(alone.map(({ node }) => node))].sort()
+  return namesOf(alone)
+}
+
+function namesOf(members: readonly Member[]): string[] {
+  return [...new Set(members.map(({ node }) => node))].sort()
 }

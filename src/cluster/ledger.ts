@@ -28,6 +28,8 @@ export interface Member extends MemberDescription {
   position: number
   /** Grows with each write of the process. */
   renewal: number
+  /** Another process has started with the name of its node, and it has not written since: it has ended. */
+  isReplaced: boolean
   /** How long ago it was marked as suspect, by the clock of the database (milliseconds); 0 for other states. */
   suspectFor: number
 }
@@ -48,8 +50,24 @@ export interface PurgesRead {
   last: number
   /** Purges up to this number may have been deleted. */
   floor: number
+  /** Number of the last question for the figures of all nodes. */
+  question: number
   /** In order, without gaps; a limited number. */
   purges: readonly Purge[]
+}
+
+/** The pages that a purge has removed from a store: the number of each key, in the order of the purge's removals. */
+export interface RemovedPages {
+  number: number
+  counts: readonly number[]
+}
+
+/** What a member tells the other nodes with a write. */
+export interface MemberReport {
+  /** Of purges that this write confirms. It may be told again. */
+  removed: readonly RemovedPages[]
+  /** Figures of its store, as JSON, as an answer to the question with this number. */
+  answer: { question: number; statistics: string | null } | null
 }
 
 /** The part of a member's write that makes it safe to arrive late, twice or on another server. */
@@ -82,10 +100,13 @@ export interface MembersRead {
 /** The database that the nodes share. Each call is one transaction. Any of them may fail although it was carried out, or be carried out late. */
 export interface Ledger {
   read(after: number): Promise<PurgesRead>
-  /** Registers a member as `joining`, unless a later write of it was carried out. */
+  /**
+   * Registers a member as `joining`, unless a later write of it was carried out. Members of its node that have ended are removed, and those
+   * that have been silent for a while count as replaced until they write again.
+   */
   join(member: MemberDescription & MemberWrite): Promise<void>
-  /** Publishes the position of a live member and extends its lease. */
-  renew(write: MemberWrite): Promise<'renewed' | Refusal>
+  /** Publishes the position of a live member and its report, and extends its lease. */
+  renew(write: MemberWrite, report?: MemberReport): Promise<'renewed' | Refusal>
   /**
    * Makes a member live. The number of the last purge at that time is read under the lock of the clock: purges up to it may have been
    * answered without waiting for the member, all later ones wait.

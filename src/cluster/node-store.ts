@@ -12,7 +12,7 @@ import { applyRemovals, type RemovalStore } from './removal.ts'
 const saveInterval = 1000
 
 export interface NodeStoreOptions extends RemovalStore {
-  pages: Pick<PageStore, 'remove' | 'removeTogether' | 'fence'>
+  pages: Pick<PageStore, 'remove' | 'removeTogether' | 'fence' | 'fault' | 'counters'>
   /** The application cache directory. */
   directory: string
   /** The number of the oldest purge whose process has not yet removed its pages from this store; null for none. */
@@ -56,15 +56,19 @@ export function nodeStore({ pages, directory, toMatcher, oldestUnfinished }: Nod
         // Without it the next start begins with an empty store.
       }
     },
-    apply: (purges: readonly Purge[]) =>
-      applyRemovals(
+    async apply(purges: readonly Purge[]) {
+      const counts = await applyRemovals(
         { pages, toMatcher },
         purges.flatMap(({ removals }) => removals),
-      ),
+      )
+      const all = purges.map(({ number, removals }) => ({ number, counts: counts.splice(0, removals.length).flat() }))
+      return all.filter((purge) => purge.counts.some((count) => count > 0))
+    },
     async clear() {
       savedAt = -Infinity
       await pages.remove({ kind: 'all' })
     },
+    statistics: () => (pages.fault() === null ? JSON.stringify(pages.counters()) : null),
   }
 }
 

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
-import { confirm, DatabaseReplaced, MemberBehind } from './confirm.ts'
+import { confirm, DatabaseReplaced, MemberBehind, type Confirmed } from './confirm.ts'
 import { readClocks } from './lease.ts'
 import { storeId } from './node-store.ts'
+import { readRemoved, type NodeRemoved } from './removed-pages.ts'
 import { appendPurges, RecordsLedger, type NewPurge } from './records-ledger.ts'
 
 /** A purge in the order of all nodes. */
@@ -15,14 +16,18 @@ export interface Numbered {
 
 /** How the purges of this process reach the other nodes. */
 export interface PurgeCluster {
+  /** Name of this machine. */
+  readonly node: string
   /** Numbers purges in the transaction that records their intents. */
   append(transaction: RecordsTransaction, at: number, purges: readonly NewPurge[]): Promise<Numbered[]>
   /**
-   * Waits until no other node serves a page from before the purge. Resolves to the names of nodes that may do so without a lease.
+   * Waits until no other node serves a page from before the purge.
    *
    * @throws STORE_BUSY, STORE_UNREACHABLE when that cannot be known: the purge is recorded and must be confirmed again
    */
-  confirm(purge: Numbered): Promise<string[]>
+  confirm(purge: Numbered): Promise<Confirmed>
+  /** What the other nodes have removed because of purges that are confirmed. */
+  removed(numbers: readonly number[]): Promise<NodeRemoved[]>
   /** The number of a recorded invalidation; null if all nodes have applied it long ago. */
   numberOf(invalidation: number): Promise<Numbered | null>
   /** The lowest number of these invalidations; null for none. */
@@ -36,12 +41,18 @@ const patience = 30_000
 
 /**
  * @param directory the application cache directory
- * @param lease duration of leases, in milliseconds
+ * @param node name and duration of leases of this machine
  */
-export function openPurgeCluster(db: RecordsDatabase, directory: string, lease: number): PurgeCluster {
+export function openPurgeCluster(
+  db: RecordsDatabase,
+  directory: string,
+  { node, lease }: { node: string; lease: number },
+): PurgeCluster {
   const ledger = new RecordsLedger(db)
   const options = { ledger, lease, mono: () => readClocks().mono, sleep: (ms: number) => sleep(ms), pause, patience }
   return {
+    node,
+    removed: (numbers) => readRemoved(db, numbers),
     async append(transaction, at, purges) {
       const { first, identity } = await appendPurges(transaction, { at, store: storeId(directory), purges })
       return purges.map((_, index) => ({ number: first + index, identity }))

@@ -1,7 +1,19 @@
+import { thisProcess } from '../lib/process-identity.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
-import type { Ledger, Member, MemberDescription, MembersRead, MemberWrite, Purge, PurgesRead } from './ledger.ts'
+import type {
+  Ledger,
+  Member,
+  MemberDescription,
+  MemberReport,
+  MembersRead,
+  MemberWrite,
+  Purge,
+  PurgesRead,
+} from './ledger.ts'
 import { readLimit } from './protocol.ts'
 import type { Removal } from './removal.ts'
+import { addRemoved } from './removed-pages.ts'
+import { takeOver } from './take-over.ts'
 
 /** Distance between the numbers of two histories of the database, larger than the number of purges that a failover can lose. */
 const historyGap = 1_000_000
@@ -50,18 +62,25 @@ async function identityOf(db: RecordsDatabase): Promise<string> {
   return (await db.selectFrom('cluster_server').select('identity').executeTakeFirstOrThrow()).identity
 }
 
+const nothing: MemberReport = { removed: [], answer: null }
+
+/** What operators see of a member. `address`: where its daemon listens, as a URL. */
+export interface AboutMember {
+  version: string
+  address: string | null
+}
+
 /**
  * The database of the nodes in PostgreSQL. Each write is one statement, or is ordered by the lock of the clock, so that READ COMMITTED
  * suffices: nothing is ever repeated because of another node's write (docs/decisions/0117-purge-numbers.md).
  */
 export class RecordsLedger implements Ledger {
   readonly #db: RecordsDatabase
-  readonly #version: string
+  readonly #about: AboutMember
 
-  /** @param version of this program, for operators */
-  constructor(db: RecordsDatabase, version = '') {
+  constructor(db: RecordsDatabase, about: AboutMember = { version: '', address: null }) {
     this.#db = db
-    this.#version = version
+    this.#about = about
   }
 
   async read(after: number): Promise<PurgesRead> {
@@ -69,11 +88,13 @@ export class RecordsLedger implements Ledger {
     const rows = await this.#db
       .selectFrom('cluster_server as server')
       .leftJoin('cluster_clock as clock', (join) => join.onTrue())
+      .leftJoin('cluster_questions as asked', (join) => join.onTrue())
       .leftJoin('cluster_purges as purge', (join) => join.on('purge.number', '>', after))
       .select([
         'server.identity',
         'clock.number as last',
         'clock.floor',
+        'asked.number as question',
         'purge.number',
         'purge.store',
         'purge.removals',
@@ -81,18 +102,21 @@ export class RecordsLedger implements Ledger {
       .orderBy('purge.number')
       .limit(readLimit)
       .execute()
-    const { identity, last, floor } = rows[0]!
+    const { identity, last, floor, question } = rows[0]!
     const purges = rows.flatMap(({ number, store, removals }): Purge[] =>
       number === null ? [] : [{ number, store: store!, removals: JSON.parse(removals!) as Removal[] }],
     )
-    return { identity, last: last ?? 0, floor: floor ?? 0, purges }
+    return { identity, last: last ?? 0, floor: floor ?? 0, question: question ?? 0, purges }
   }
 
   async join({ identity, id, confirmed: _confirmed, ...member }: MemberDescription & MemberWrite): Promise<void> {
     await this.#transaction(async (transaction) => {
       if ((await identityOf(transaction)) !== identity) return
       const now = await nowOf(transaction)
-      const row = { ...member, version: this.#version, state: 'joining' as const, seen_at: now, marked_at: now }
+      const self = thisProcess()
+      await takeOver(transaction, { ...member, id }, self, now)
+      const about = { ...this.#about, process: JSON.stringify(self), replaced: 0 }
+      const row = { ...member, ...about, state: 'joining' as const, seen_at: now, marked_at: now }
       await transaction
         .insertInto('cluster_members')
         .values({ ...row, id, since: now })
@@ -103,9 +127,15 @@ export class RecordsLedger implements Ledger {
     })
   }
 
-  async renew(write: MemberWrite): Promise<'renewed' | 'suspect' | 'lost'> {
+  async renew(
+    write: MemberWrite,
+    { removed, answer }: MemberReport = nothing,
+  ): Promise<'renewed' | 'suspect' | 'lost'> {
     return this.#transaction(async (transaction) => {
+      // A purge that sees the position sees the counts too.
+      if (removed.length > 0) await addRemoved(transaction, write.id, removed)
       const { numUpdatedRows } = await this.#update(transaction, write)
+        .$if(answer !== null, (update) => update.set({ answered: answer!.question, statistics: answer!.statistics }))
         .where('state', '=', 'live')
         .executeTakeFirstOrThrow()
       if (numUpdatedRows > 0n) return 'renewed'
@@ -137,7 +167,7 @@ export class RecordsLedger implements Ledger {
   #update(transaction: RecordsTransaction, { id, identity, position, confirmed, renewal }: MemberWrite) {
     return transaction
       .updateTable('cluster_members')
-      .set((eb) => ({ position, renewal, seen_at: eb.selectFrom('cluster_server').select('now') }))
+      .set((eb) => ({ position, renewal, replaced: 0, seen_at: eb.selectFrom('cluster_server').select('now') }))
       .where('id', '=', id)
       .where('renewal', '>=', confirmed)
       .where('renewal', '<', renewal)
@@ -151,14 +181,18 @@ export class RecordsLedger implements Ledger {
       .leftJoin('cluster_members as member', (join) => join.onTrue())
       .select(['server.identity', 'server.now', 'clock.settled'])
       .select(['member.id', 'member.node', 'member.store', 'member.state', 'member.position', 'member.renewal'])
-      .select(['member.lease', 'member.alone', 'member.marked_at'])
+      .select(['member.lease', 'member.alone', 'member.marked_at', 'member.replaced'])
       .execute()
     const { identity, settled } = rows[0]!
-    const members = rows.flatMap(({ id, now, marked_at, identity: _identity, settled: _settled, ...row }): Member[] => {
-      if (id === null) return []
-      const suspectFor = row.state === 'suspect' ? now - marked_at! : 0
-      return [{ ...(row as Omit<Member, 'id' | 'suspectFor'>), id, suspectFor }]
-    })
+    const members = rows.flatMap(
+      ({ id, now, marked_at, replaced, identity: _identity, settled: _settled, ...row }): Member[] => {
+        if (id === null) return []
+        const suspectFor = row.state === 'suspect' ? now - marked_at! : 0
+        return [
+          { ...(row as Omit<Member, 'id' | 'isReplaced' | 'suspectFor'>), id, suspectFor, isReplaced: replaced === 1 },
+        ]
+      },
+    )
     return { identity, isSettled: settled === identity, members }
   }
 
@@ -188,39 +222,6 @@ export class RecordsLedger implements Ledger {
     )
   }
 
-  /** Gives up members that were silent for long, and deletes purges that all others have applied. */
-  async prune({ goneAfter, keepFor }: { goneAfter: number; keepFor: number }): Promise<void> {
-    await this.#transaction(async (transaction) => {
-      const now = await nowOf(transaction)
-      await transaction
-        .updateTable('cluster_members')
-        .set({ state: 'gone' })
-        .where('state', 'in', ['suspect', 'joining'])
-        .where('seen_at', '<', now - goneAfter)
-        .execute()
-      await transaction
-        .deleteFrom('cluster_members')
-        .where('state', '=', 'gone')
-        .where('seen_at', '<', now - keepFor)
-        .execute()
-      const { slowest } = await transaction
-        .selectFrom('cluster_members')
-        .select((eb) => eb.fn.min('position').as('slowest'))
-        .where('state', '!=', 'gone')
-        .executeTakeFirstOrThrow()
-      const { floor } = await transaction
-        .selectFrom('cluster_purges')
-        .select((eb) => eb.fn.max('number').as('floor'))
-        .where('at', '<', now - keepFor)
-        .where('number', '<=', slowest ?? Number.MAX_SAFE_INTEGER)
-        .executeTakeFirstOrThrow()
-      if (floor === null) return
-      // Locks the clock: no node is admitted that still needs them.
-      await transaction.updateTable('cluster_clock').set({ floor }).where('floor', '<', floor).execute()
-      await transaction.deleteFrom('cluster_purges').where('number', '<=', floor).execute()
-    })
-  }
-
   /** Number of a recorded purge; null where it was deleted because all nodes have applied it. */
   async numberOf(invalidation: number): Promise<{ number: number; identity: string } | null> {
     const found = await this.#db
@@ -248,7 +249,7 @@ export class RecordsLedger implements Ledger {
   }
 }
 
-async function nowOf(db: RecordsDatabase): Promise<number> {
+export async function nowOf(db: RecordsDatabase): Promise<number> {
   return (await db.selectFrom('cluster_server').select('now').executeTakeFirstOrThrow()).now
 }
 

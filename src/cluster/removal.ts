@@ -36,26 +36,38 @@ export interface RemovalStore {
   toMatcher(pattern: string): (url: string) => boolean
 }
 
-/** Removes the pages of other nodes' purges from this node's store, as a purge of another process on the same machine would. Safe to repeat. */
-export async function applyRemovals({ pages, toMatcher }: RemovalStore, removals: readonly Removal[]): Promise<void> {
-  const small = removals.flatMap((removal): SharedRemoval[] =>
+/**
+ * Removes the pages of other nodes' purges from this node's store, as a purge of another process on the same machine would. Safe to repeat.
+ * Resolves to the numbers of removed pages: for each removal those of its tags or URLs, or one number.
+ */
+export async function applyRemovals(
+  { pages, toMatcher }: RemovalStore,
+  removals: readonly Removal[],
+): Promise<number[][]> {
+  const counts = removals.map((): number[] => [])
+  const small = removals.flatMap((removal, index) =>
     removal.kind === 'tags' || removal.kind === 'urls'
-      ? [{ selection: selectionOf(removal), soft: removal.soft === true }]
+      ? [{ index, selection: selectionOf(removal), soft: removal.soft === true }]
       : [],
   )
   for (let done = 0; done < small.length;) {
-    const removed = await pages.removeTogether(small.slice(done))
-    for (const { isWhole } of removed) {
-      const { selection, soft = false } = small[done]!
-      if (!isWhole) await pages.remove(selection, { soft })
+    const removed = await pages.removeTogether(small.slice(done).map(({ selection, soft }) => ({ selection, soft })))
+    for (const { counts: own, isWhole } of removed) {
+      const { index, selection, soft } = small[done]!
+      const onTaken = (value: number, taken: number) => (own[value]! += taken)
+      if (!isWhole) await pages.remove(selection, { soft, onTaken })
+      counts[index] = own
       done += 1
     }
   }
-  for (const removal of removals) {
-    if (removal.kind === 'all' || removal.kind === 'type') await pages.remove(removal)
-    else if (removal.kind === 'pattern')
-      await pages.remove({ kind: 'matching', matches: toMatcher(removal.pattern) } satisfies Selection)
+  for (const [index, removal] of removals.entries()) {
+    if (removal.kind === 'all' || removal.kind === 'type') counts[index] = [await pages.remove(removal)]
+    else if (removal.kind === 'pattern') {
+      const selection: Selection = { kind: 'matching', matches: toMatcher(removal.pattern) }
+      counts[index] = [await pages.remove(selection)]
+    }
   }
+  return counts
 }
 
 function selectionOf(removal: Removal & { kind: 'tags' | 'urls' }): SharedRemoval['selection'] {

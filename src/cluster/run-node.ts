@@ -5,6 +5,8 @@ import { Applier } from './applier.ts'
 import { HintedPause } from './hinted-pause.ts'
 import { Lease, readClocks } from './lease.ts'
 import { nodeStore, storeId, type NodeStoreOptions } from './node-store.ts'
+import { goneAfter } from './nodes.ts'
+import { prune } from './prune.ts'
 import { RecordsLedger } from './records-ledger.ts'
 
 /** A serving process as a member of the cluster. Its threads share the memory of the lease. */
@@ -19,12 +21,12 @@ export interface NodeSetup {
   alone: number
   /** Version of this program. */
   version: string
+  /** Where its daemon listens, as a URL; null before that is known. */
+  address: string | null
 }
 
 /** How often old purges are deleted, in milliseconds. */
 const pruneInterval = 60_000
-/** A node that was suspect for this long may miss purges, and starts without pages (milliseconds). */
-const goneAfter = 10 * 60_000
 /** How long purges are kept after all nodes have applied them, in milliseconds: a daemon that was stopped goes on with its pages. */
 const keepFor = 24 * 3_600_000
 
@@ -34,13 +36,13 @@ const startPatience = 3000
 /** Applies the purges of other nodes and keeps the lease of this process. Resolves once it has its first lease, or after a while. */
 export async function runNode(
   records: Pick<Records, 'db' | 'onPurge'>,
-  { memory, member: id, node, lease: duration, alone, version }: NodeSetup,
+  { memory, member: id, node, lease: duration, alone, version, address }: NodeSetup,
   store: NodeStoreOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const lease = new Lease(memory)
   const pause = new HintedPause()
   records.onPurge(() => pause.hint())
-  const ledger = new RecordsLedger(records.db, version)
+  const ledger = new RecordsLedger(records.db, { version, address })
   const applier = new Applier({
     ledger,
     self: () => ({ id, node, store: storeId(store.directory), lease: duration, alone }),
@@ -56,7 +58,7 @@ export async function runNode(
   })
   const running = applier.run()
   // Whatever fails now is done by the next round.
-  const pruning = setInterval(() => void ledger.prune({ goneAfter, keepFor }).catch(() => {}), pruneInterval)
+  const pruning = setInterval(() => void prune(records.db, { goneAfter, keepFor }).catch(() => {}), pruneInterval)
   pruning.unref()
   const until = performance.now() + startPatience
   while (lease.standing(readClocks()) !== 'confirmed' && performance.now() < until) await sleep(5)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import manifest from '../../package.json' with { type: 'json' }
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { PurgeClock } from './clock.ts'
 import { Lease } from './lease.ts'
@@ -33,14 +34,21 @@ export class ThisNode {
       node: node ?? (host || 'node'),
       lease,
       alone: mode === 'strict' ? 0 : alone,
-      version: '',
+      version: manifest.version,
+      address: null,
     }
+  }
+
+  /** Notes where the daemon listens, for operators. */
+  listensAt({ host, port }: { host: string; port: number }): void {
+    const name = ['0.0.0.0', '::'].includes(host) ? hostname() : host
+    this.setup.address = `http://${name.includes(':') ? `[${name}]` : name}:${port}`
   }
 
   /** The other nodes, for the purges of a process without a thread for them. */
   async purges(db: RecordsDatabase, directory: string): Promise<PurgeCluster> {
     const { openPurgeCluster } = await import('./purge-cluster.ts')
-    return openPurgeCluster(db, directory, this.setup.lease)
+    return openPurgeCluster(db, directory, this.setup)
   }
 
   /** The purge clock of the pages that nodes share. `usesThreads`: whether this process serves visitors, and so keeps a lease. */

@@ -45,6 +45,7 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const { host, onError } = options
   const errorPage = createErrorPage(app.loaded.errorPage ?? null)
   app.useThreads(onError)
+  app.node?.listensAt(options)
   const { cache, memory } = await app.storefrontCache({ host, port: options.port, processes: config.server.processes })
   const isTrusted = trustOf(app, options)
   const tracker = await app.tracker()

@@ -1,14 +1,16 @@
 import * as z from 'zod/mini'
+import type { App } from '../app.ts'
 import { toPageView } from '../pages/page-view.ts'
 import { PagecacheError } from '../errors.ts'
 import type { PageType } from '../pages/page.ts'
 import { pageSorts } from '../pages/page-store.ts'
 import { toStatistics } from '../pages/statistics.ts'
-import type { Invalidation, Target } from '../purge/invalidation.ts'
-import { count, described, flag, limit, offset, pageType, success, succeeded, text } from './fields.ts'
+import type { Invalidated, Invalidation, Target } from '../purge/invalidation.ts'
+import { count, described, flag, limit, offset, pageType, success, succeeded, text, unconfirmed } from './fields.ts'
 import { deliveries, describeDeliveries, optionalDeliveries } from './deliveries.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
 import { readPages } from './read-pages.ts'
+import { countNodes } from './count-nodes.ts'
 
 const seconds = described(z.number(), 'seconds')
 
@@ -53,6 +55,12 @@ export const statistics = z.object({
     ),
     'with cache.shared.url',
   ),
+  nodes: described(
+    z.optional(
+      z.array(z.object({ name: z.string(), totalFiles: count, totalSize: count, totalSizeFormatted: z.string() })),
+    ),
+    'the page store of each live node, with several machines; all other figures are sums over them',
+  ),
 })
 
 export type Statistics = z.output<typeof statistics>
@@ -75,11 +83,21 @@ export const pageView = z.object({
   storedAt: z.iso.datetime(),
 })
 
+/** Output fields of clearing pages, with several machines. */
+const clearedNodes = {
+  nodes: described(
+    z.optional(z.array(z.object({ name: z.string(), filesDeleted: count }))),
+    'the share of each node, with several machines',
+  ),
+  unconfirmed,
+}
+
 /** Output of clearing pages; with `dryRun`, what would be cleared. */
 const cleared = z.object({
   success,
   filesDeleted: count,
   type: z.optional(pageType),
+  ...clearedNodes,
   ...z.partial(z.object(deliveries)).shape,
   dryRun: z.optional(z.literal(true)),
   wouldDelete: z.optional(count),
@@ -118,6 +136,7 @@ export const clearApplicationCache = defineOperation({
     success,
     filesDeleted: count,
     directory: z.string(),
+    ...clearedNodes,
     ...z.partial(z.object(deliveries)).shape,
     dryRun: z.optional(z.literal(true)),
     wouldDelete: z.optional(count),
@@ -133,11 +152,11 @@ export const clearApplicationCache = defineOperation({
     }
     await app.usablePages()
     const purging = await app.purges()
-    const { pagesRemoved } = await purging.invalidate({
+    const done = await purging.invalidate({
       ...toInvalidation(context, [{ scope: 'all', value: 'application-cache' }]),
       wholeDirectory: true,
     })
-    return { ...succeeded, filesDeleted: pagesRemoved, directory, ...delivery }
+    return { ...succeeded, ...toCleared(done), directory, ...delivery }
   },
 })
 
@@ -148,11 +167,24 @@ export const cacheStatistics = defineOperation({
   output: statistics,
   http: { method: 'GET', path: '/stats' },
   async run({ app }) {
-    const stored = toStatistics(await readPages(app, (pages) => pages.counters()), app.config.cache.compression)
-    const pages = await app.sharedPages()
-    return { ...stored, ...(pages !== null && { shared: await pages.statistics() }) }
+    const own = await readPages(app, (pages) => pages.counters())
+    const nodes = app.node === null ? null : await countNodes(app, own)
+    const shared = await app.sharedPages()
+    return {
+      ...toStatistics(nodes?.counters ?? own, app.config.cache.compression),
+      ...(shared !== null && { shared: await shared.statistics() }),
+      ...(nodes !== null && { nodes: nodes.nodes }),
+    }
   },
 })
+
+/** Output field of operations that read the page store of one machine. */
+export const ownNode = described(z.optional(z.string()), 'the node whose own pages these are, with several machines')
+
+/** The name of this machine, if there are several. */
+export function nameOf({ node }: Pick<App, 'node'>): { node?: string } {
+  return node === null ? {} : { node: node.setup.node }
+}
 
 const sort = z.enum(pageSorts, { error: `expected one of ${pageSorts.join(', ')}` })
 
@@ -178,7 +210,7 @@ export const listPages = defineOperation({
     limit,
     offset,
   }),
-  output: z.object({ success, total: count, limit: count, offset: count, items: z.array(pageView) }),
+  output: z.object({ success, total: count, limit: count, offset: count, items: z.array(pageView), node: ownNode }),
   http: { method: 'GET', path: '/pages' },
   /** @throws INVALID_INPUT where sorting would have to read too many pages */
   async run({ app }, { type, tag, prefix, sort, limit, offset }) {
@@ -194,7 +226,8 @@ export const listPages = defineOperation({
       if (sort !== undefined && /hits|size/.test(sort)) assertSortable(pages.list({ ...filter, limit: 0 }).total)
       return pages.list(filter)
     })
-    return { ...succeeded, total, limit, offset, items: items.map((page) => toPageView(page, app.now())) }
+    const views = items.map((page) => toPageView(page, app.now()))
+    return { ...succeeded, total, limit, offset, items: views, ...nameOf(app) }
   },
 })
 
@@ -216,6 +249,14 @@ function toInvalidation({ source, actor }: OperationContext, targets: readonly T
   return { targets, soft: false, source, actor }
 }
 
+function toCleared({ pagesRemoved, nodes, unconfirmed }: Invalidated) {
+  return {
+    filesDeleted: pagesRemoved,
+    ...(nodes && { nodes: nodes.map((node) => ({ name: node.name, filesDeleted: node.pagesRemoved })) }),
+    ...(unconfirmed && { unconfirmed }),
+  }
+}
+
 async function clear(
   context: OperationContext,
   selection: { kind: 'all' } | { kind: 'type'; type: PageType },
@@ -228,8 +269,8 @@ async function clear(
     const purging = await app.purges()
     const target =
       selection.kind === 'all' ? { scope: 'all' as const } : { scope: 'type' as const, type: selection.type }
-    const { pagesRemoved } = await purging.invalidate(toInvalidation(context, [target]))
-    return { ...succeeded, filesDeleted: pagesRemoved, ...delivery }
+    const done = await purging.invalidate(toInvalidation(context, [target]))
+    return { ...succeeded, ...toCleared(done), ...delivery }
   }
   const filter = { limit: dryRunSample, offset: 0, ...(selection.kind === 'type' && { type: selection.type }) }
   return readPages(app, async (pages) => ({

@@ -56,6 +56,12 @@ export const succeeded = { success: true } as const
 
 export const count = z.int().check(z.minimum(0))
 
+/** Output fields of every operation that removes pages, with several machines. */
+export const unconfirmed = described(
+  z.optional(z.array(z.string())),
+  'nodes without a lease, which may serve pages from before for cluster.alone at most; missing for none',
+)
+
 /** Adds a description to a field for the OpenAPI document, such as its unit. */
 export function described<Field extends z.ZodMiniType>(field: Field, description: string): Field {
   return field.check(z.describe(description)) as Field

@@ -1,5 +1,6 @@
 import * as cache from './cache.ts'
 import * as clients from './clients.ts'
+import { forgetNode, listNodes } from './cluster.ts'
 import * as config from './config.ts'
 import { doctor } from './doctor.ts'
 import { initProject } from './init.ts'
@@ -36,6 +37,8 @@ export const operations: readonly Operation[] = [
   clients.revokeApiClient,
   clients.rotateSigningKey,
   testNotifications,
+  listNodes,
+  forgetNode,
   purge,
   purgeLog.purgeStatistics,
   purgeLog.recentPurges,

@@ -9,7 +9,7 @@ import type { HeaderPair } from '../pages/page.ts'
 import { toPageView } from '../pages/page-view.ts'
 import { purgeModes } from '../purge/log/purge-items.ts'
 import { readPages } from './read-pages.ts'
-import { pageView } from './cache.ts'
+import { nameOf, ownNode, pageView } from './cache.ts'
 import { described, flag, optionalId, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { toPageAddress } from './page-address.ts'
@@ -79,6 +79,7 @@ export const inspectPage = defineOperation({
       ),
       'whether the machines share the page, with cache.shared.url',
     ),
+    node: ownNode,
     explanation: described(z.array(z.string()), 'sentences that explain the reason'),
   }),
   http: { method: 'GET', path: '/pages/inspect' },
@@ -106,6 +107,7 @@ export const inspectPage = defineOperation({
       lastPurge: history.purge,
       lastEviction: history.eviction,
       ...(shared !== null && { shared: { state: shared.state, fetchedAt: shared.fetchedAt } }),
+      ...nameOf(app),
       explanation,
     }
   },

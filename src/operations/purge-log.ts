@@ -9,6 +9,11 @@ import { entityType } from './purge.ts'
 
 const milliseconds = described(z.number(), 'milliseconds')
 
+const unconfirmed = described(
+  z.array(z.string()),
+  'nodes that had no lease and may have served the pages afterwards, for cluster.alone at most',
+)
+
 /** A purge of one key, as listed in the purge log. */
 const purgeItem = z.object({
   id: z.string(),
@@ -39,6 +44,7 @@ const purgeItem = z.object({
       error: z.nullable(z.string()),
     }),
   ),
+  unconfirmed,
 })
 
 export type PurgeItemValue = z.output<typeof purgeItem>
@@ -224,6 +230,7 @@ export const recentInvalidations = defineOperation({
         scope: z.string(),
         value: z.nullable(z.string()),
         pagesRemoved: count,
+        unconfirmed,
       }),
     ),
   }),

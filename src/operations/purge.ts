@@ -9,7 +9,7 @@ import type { Invalidation, Target } from '../purge/invalidation.ts'
 import { pageView } from './cache.ts'
 import { deliveries, describeDeliveries } from './deliveries.ts'
 import { findEntity } from './entity.ts'
-import { count, described, flag, success, succeeded, text } from './fields.ts'
+import { count, described, flag, success, succeeded, text, unconfirmed } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { readPages } from './read-pages.ts'
 
@@ -27,11 +27,16 @@ export const entityType = z.enum(entityTypes, { error: `expected one of ${entity
 const purged = z.object({
   success,
   invalidationId: described(z.nullable(z.string()), 'null with dryRun'),
-  pagesRemoved: described(count, 'pages removed from the cache, or marked as stale by a soft purge'),
+  pagesRemoved: described(count, 'pages removed from the caches of all nodes, or marked as stale by a soft purge'),
   softened: described(
     z.array(z.object({ tag: z.string(), pages: count, share: described(z.number(), 'of all pages, from 0 to 1') })),
     'tags that are on too many pages, so that purge.softAbove made their purge soft; a warmup renews these pages, the most visited ones first',
   ),
+  nodes: described(
+    z.optional(z.array(z.object({ name: z.string(), pagesRemoved: count }))),
+    'the share of each node, with several machines',
+  ),
+  unconfirmed,
   ...deliveries,
   dryRun: z.optional(z.literal(true)),
   wouldRemove: z.optional(count),

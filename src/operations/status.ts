@@ -5,6 +5,7 @@ import type { LoadedConfig } from '../config/load.ts'
 import { compareWithDaemon, findDaemon, withDaemonsFlags, type RunningDaemon } from '../config/running-daemon.ts'
 import { PagecacheError } from '../errors.ts'
 import { cacheStatistics } from './cache.ts'
+import { nodeView, readClusterNodes, type NodeValue } from './cluster.ts'
 import { count, described, success, succeeded } from './fields.ts'
 import { messengerStatistics } from './messenger.ts'
 import { defineOperation, performOperation, type OperationContext } from './operation.ts'
@@ -48,10 +49,7 @@ export const readStatus = defineOperation({
     proxies: z.array(
       z.object({ name: z.string(), state: z.enum(['ok', 'behind', 'down']), pending: count, failed: count }),
     ),
-    nodes: described(
-      z.array(z.object({ name: z.string(), version: z.string(), state: z.enum(['live', 'gone']) })),
-      'the machines of this installation; gone: without a daemon',
-    ),
+    nodes: described(z.array(nodeView), 'the machines of this installation'),
     problems: described(z.array(z.string()), 'parts that could not be read, and why'),
   }),
   http: { method: 'GET', path: '/status' },
@@ -60,7 +58,8 @@ export const readStatus = defineOperation({
     const problems: string[] = []
     const read = <T>(work: () => Promise<T>) => work().catch((error: unknown) => noteProblem(error, problems))
     const found = findDaemon(loaded.places.dataDir)
-    const [cache, visitors, warmup, queue, purges] = await Promise.all([
+    const [nodes, cache, visitors, warmup, queue, purges] = await Promise.all([
+      read(() => readClusterNodes(context.app)),
       read(() => performOperation(cacheStatistics, context, {})),
       read(() => readRatios(context)),
       read(() => performOperation(readWarmupProgress, context, {})),
@@ -87,15 +86,26 @@ export const readStatus = defineOperation({
         workers: queue.workers.length,
       },
       proxies: (purges?.proxies ?? []).map(({ name, state, pending, failed }) => ({ name, state, pending, failed })),
-      nodes: [
-        { name: hostname(), version: manifest.version, state: found === null ? ('gone' as const) : ('live' as const) },
-      ],
+      nodes: nodes ?? (config.records.url === null ? [describeMachine(found)] : []),
       problems: [...new Set(problems)],
     }
   },
 })
 
 export type Status = z.output<typeof readStatus.output>
+
+/** The only machine. */
+function describeMachine(daemon: RunningDaemon | null): NodeValue {
+  return {
+    name: hostname(),
+    address: daemon?.url ?? null,
+    version: manifest.version,
+    since: daemon && new Date(daemon.startedAt).toISOString(),
+    state: daemon === null ? 'gone' : 'live',
+    purgesBehind: 0,
+    leaseLeft: null,
+  }
+}
 
 function describeDaemon(loaded: LoadedConfig, daemon: RunningDaemon) {
   return {

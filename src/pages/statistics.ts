@@ -4,7 +4,7 @@ import type { TypeCounters } from './page-store.ts'
 
 /** The statistics resource of the HTTP API. Sizes in bytes, times in seconds. */
 export function toStatistics(counters: Record<PageType, TypeCounters>, compressionEnabled: boolean) {
-  const all = sum(pageTypes.map((type) => counters[type]))
+  const all = totalsOf(counters)
   return {
     totalFiles: all.count,
     totalSize: all.size,
@@ -27,6 +27,19 @@ export function toStatistics(counters: Record<PageType, TypeCounters>, compressi
       (type) => detail(counters[type]),
     ),
   }
+}
+
+/** The sums of all types. */
+export function totalsOf(counters: Record<PageType, TypeCounters>): TypeCounters {
+  return sum(pageTypes.map((type) => counters[type]))
+}
+
+/** The sums of several stores. */
+export function addCounters(stores: readonly Record<PageType, TypeCounters>[]): Record<PageType, TypeCounters> {
+  return mapTypes(
+    (type) => type,
+    (type) => sum(stores.map((counters) => counters[type])),
+  )
 }
 
 function detail(counters: TypeCounters) {

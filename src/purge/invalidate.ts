@@ -4,17 +4,21 @@ import { plural } from '../lib/format.ts'
 import type { Numbered } from '../cluster/purge-cluster.ts'
 import type { PageStore, SharedRemoval, SharedRemoved } from '../pages/page-store.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
+import { confirmEverywhere, sum, type DoneEverywhere } from './everywhere.ts'
 import type { LocallyDone, Intent, Plan, PurgingOptions } from './intent.ts'
+import type { NodeShare } from './invalidation.ts'
 import { addIntents, recordSlice, recordWhole } from './record-invalidations.ts'
 import { countRemoved, removeLocally, toRemovals, traceOf } from './remove-locally.ts'
 
 /** The result of an intent. */
 export interface CarriedOut {
   pagesRemoved: number
+  /** Sums by node; null with one machine. */
+  nodes: NodeShare[] | null
   /** Whether URLs of removed pages are still to be recorded. */
   tracing: boolean
   /** Nodes that may still serve the pages without a lease. */
-  unconfirmed: readonly string[]
+  unconfirmed: string[]
 }
 
 /** Records invalidations durably before any page is removed. @throws STORE_BUSY, STORE_FULL */
@@ -45,18 +49,6 @@ export async function recordIntents(options: PurgingOptions, plans: readonly Pla
     clock: clocks?.[index] ?? null,
     again: false,
   }))
-}
-
-/**
- * Waits until no other node serves pages from before these intents. To be awaited before they are delivered: a reverse proxy must not
- * fetch an old page from a node. Resolves to the nodes that may serve some without a lease.
- */
-async function confirmAll(
-  { cluster = null }: Pick<PurgingOptions, 'cluster'>,
-  intents: readonly Intent[],
-): Promise<readonly string[]> {
-  const last = intents.flatMap(({ clock }) => clock ?? []).at(-1)
-  return cluster === null || last === undefined ? [] : cluster.confirm(last)
 }
 
 /**
@@ -100,18 +92,17 @@ export async function carryOut(options: PurgingOptions, intent: Intent): Promise
   const counts = intent.again
     ? await countRemoved(pages, groups, { count: keys.length, invalidation: intent.id })
     : removed
-  const done = { intent, counts, localTime: performance.now() - started }
-  const unconfirmed = await confirmAll(options, [intent])
+  const [done] = await confirmEverywhere(options, [{ intent, counts, localTime: performance.now() - started }])
   let ids = intent.recorded
   let tracing = false
   while (ids.length < keys.length) {
     ;({ ids, tracing } = await records.db
       .transaction()
-      .execute((transaction) => recordSlice(transaction, options, done, ids)))
+      .execute((transaction) => recordSlice(transaction, options, done!, ids)))
     if (ids.length < keys.length) await yieldToOthers()
   }
   if (!tracing) await releaseAll(pages, [intent])
-  return { pagesRemoved: sum(counts), tracing, unconfirmed }
+  return toResult(done!, tracing)
 }
 
 /**
@@ -147,15 +138,16 @@ export async function removeTogether(
 }
 
 /** Records, in one transaction, small invalidations whose pages are removed. */
-export async function recordTogether(options: PurgingOptions, done: readonly LocallyDone[]): Promise<CarriedOut[]> {
-  const unconfirmed = await confirmAll(
-    options,
-    done.map(({ intent }) => intent),
-  )
+export async function recordTogether(options: PurgingOptions, local: readonly LocallyDone[]): Promise<CarriedOut[]> {
+  const done = await confirmEverywhere(options, local)
   const traces = await options.records.db
     .transaction()
     .execute((transaction) => recordWhole(transaction, options, done))
-  return done.map(({ counts }, index) => ({ pagesRemoved: sum(counts), tracing: traces[index] !== null, unconfirmed }))
+  return done.map((each, index) => toResult(each, traces[index] !== null))
+}
+
+function toResult({ everywhere, nodes, unconfirmed }: DoneEverywhere, tracing: boolean): CarriedOut {
+  return { pagesRemoved: sum(everywhere), nodes, tracing, unconfirmed }
 }
 
 /** Lets the page store delete the traces of intents whose URLs are all recorded. If that fails, the nightly sweep deletes them. */
@@ -167,8 +159,4 @@ export async function releaseAll(pages: PageStore, intents: readonly Intent[]): 
   } catch (error) {
     if (!(error instanceof PagecacheError)) throw error
   }
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((all, count) => all + count, 0)
 }

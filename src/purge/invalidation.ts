@@ -36,13 +36,21 @@ export interface Softened {
   share: number
 }
 
+/** What a node removed. */
+export interface NodeShare {
+  name: string
+  pagesRemoved: number
+}
+
 /** The result of an invalidation. */
 export interface Invalidated {
   invalidationId: string
-  /** Pages removed from this cache, counting each variant, or marked as stale by a soft purge. */
+  /** Pages removed from the caches of all nodes, counting each variant, or marked as stale by a soft purge. */
   pagesRemoved: number
   /** Tags that the purge budget purged softly. */
   softened: Softened[]
+  /** The pages that each node removed, with several machines; `pagesRemoved` is their sum. */
+  nodes?: NodeShare[]
   /** Nodes that had no lease and may still serve pages from before, for `cluster.alone` at most; missing for none. */
-  unconfirmed?: readonly string[]
+  unconfirmed?: string[]
 }

@@ -21,6 +21,7 @@ import { oldestUnfinished } from './oldest-unfinished.ts'
 import { toMatcher } from './pattern.ts'
 import { openPurging } from './purging.ts'
 import { RemovalGroups } from './removal-groups.ts'
+import { removeChanged } from './remove-changed.ts'
 
 const {
   records: place,
@@ -52,7 +53,7 @@ async function main(): Promise<void> {
     const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
     const owner = { ...thisProcess(), thread: threadId }
     const removals = new RemovalGroups(pages)
-    const cluster = node && openPurgeCluster(records.db, cacheDir, node.lease)
+    const cluster = node && openPurgeCluster(records.db, cacheDir, node)
     const purging = await openPurging({
       records,
       pages,
@@ -70,7 +71,7 @@ async function main(): Promise<void> {
     const deliveries = new ThreadDeliveries({ db: records.db, pages, cluster, queue, onEvent: report })
     const perform = async (id: number, task: PurgerTask): Promise<Invalidated | number> => {
       if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
-      if (task.kind === 'remove') return removals.remove(task.removal)
+      if (task.kind === 'remove') return removeChanged({ db: records.db, cluster }, task.removal, removals)
       if (task.kind === 'catchUp') return purging.catchUp()
       if (task.kind === 'deliver') return deliveries.run(id, task.setup)
       if (task.kind === 'stopDelivering') deliveries.stop(task.delivery)

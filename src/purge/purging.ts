@@ -102,10 +102,11 @@ class RecordedPurging {
     const { budget, pages } = this.#options
     const asked = toPlan(invalidation)
     const { plan, softened } = budget === null ? { plan: asked, softened: [] } : await applyBudget(pages, budget, asked)
-    const { intent, pagesRemoved, tracing, unconfirmed } = await this.#lanes.add(plan)
+    const { intent, pagesRemoved, nodes, tracing, unconfirmed } = await this.#lanes.add(plan)
     if (tracing) void this.#track(this.#untilNextCheck(() => this.#traceUrls(intent.id)))
     const invalidationId = invalidationIdOf({ created_at: intent.at, id: intent.id })
-    return { invalidationId, pagesRemoved, softened, ...(unconfirmed.length > 0 && { unconfirmed }) }
+    const elsewhere = { ...(nodes !== null && { nodes }), ...(unconfirmed.length > 0 && { unconfirmed }) }
+    return { invalidationId, pagesRemoved, softened, ...elsewhere }
   }
 
   async catchUp(): Promise<number> {

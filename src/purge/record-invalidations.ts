@@ -1,6 +1,7 @@
 import { prepareRows } from '../records/statements.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
-import { maxKeysPerTransaction, type LocallyDone, type Plan, type PurgeOwner, type PurgingOptions } from './intent.ts'
+import { sum, toColumn, type DoneEverywhere } from './everywhere.ts'
+import { maxKeysPerTransaction, type Plan, type PurgeOwner, type PurgingOptions } from './intent.ts'
 import { describeTargets } from './purge-key.ts'
 import { recordPurges, type KeyResult } from './log/record-purges.ts'
 import { addToHour, hourOf } from './log/rollups.ts'
@@ -47,12 +48,13 @@ export async function addIntents(
 export async function recordSlice(
   transaction: RecordsTransaction,
   options: PurgingOptions,
-  done: LocallyDone,
+  done: DoneEverywhere,
   recorded: readonly number[],
 ): Promise<{ ids: readonly number[]; tracing: boolean }> {
   const { intent } = done
+  const unconfirmed = toColumn(done.unconfirmed)
   const results = toResults(done).slice(recorded.length, recorded.length + maxKeysPerTransaction)
-  const ids = [...recorded, ...(await recordPurges(transaction, { ...options, at: intent.at }, results))]
+  const ids = [...recorded, ...(await recordPurges(transaction, { ...options, at: intent.at, unconfirmed }, results))]
   const isLast = ids.length === intent.keys.length
   const [trace] = isLast
     ? await beginTraces(transaction, options.pages, intent.at, {
@@ -61,7 +63,7 @@ export async function recordSlice(
       })
     : []
   const pages_removed = results.reduce((sum, result) => sum + result.pagesRemoved, 0)
-  if (isLast) await finish.execute(transaction, [{ pages_removed, trace: trace ?? null, id: intent.id }])
+  if (isLast) await finish.execute(transaction, [{ pages_removed, trace: trace ?? null, unconfirmed, id: intent.id }])
   else
     await transaction
       .updateTable('invalidations')
@@ -75,36 +77,40 @@ export async function recordSlice(
 export async function recordWhole(
   transaction: RecordsTransaction,
   options: PurgingOptions,
-  all: readonly LocallyDone[],
+  all: readonly DoneEverywhere[],
 ): Promise<(string | null)[]> {
   const at = all[0]!.intent.at
-  const ids = await recordPurges(transaction, { ...options, at }, all.flatMap(toResults))
+  const unconfirmed = toColumn(all[0]!.unconfirmed)
+  const ids = await recordPurges(transaction, { ...options, at, unconfirmed }, all.flatMap(toResults))
   const traced = all.map(({ intent, counts }) => ({
     ...intent,
     purges: ids.splice(0, intent.keys.length),
-    removed: counts.reduce((sum, count) => sum + count, 0),
+    removed: sum(counts),
   }))
   const invalidations = traced.map((each) => (each.removed > 0 ? each : { ...each, groups: [] }))
   const traces = await beginTraces(transaction, options.pages, at, { invalidations, isNew: true })
   await finish.execute(
     transaction,
-    traced.map(({ id, removed }, index) => ({ pages_removed: removed, trace: traces[index]!, id })),
+    all.map(({ intent, everywhere }, index) => {
+      return { pages_removed: sum(everywhere), trace: traces[index]!, unconfirmed, id: intent.id }
+    }),
   )
   return traces
 }
 
-function toResults({ intent, counts, localTime }: LocallyDone): KeyResult[] {
-  return intent.keys.map((key, index) => ({ invalidation: intent, key, pagesRemoved: counts[index]!, localTime }))
+function toResults({ intent, everywhere, localTime }: DoneEverywhere): KeyResult[] {
+  return intent.keys.map((key, index) => ({ invalidation: intent, key, pagesRemoved: everywhere[index]!, localTime }))
 }
 
-const finish = prepareRows<{ pages_removed: number; trace: string | null; id: number }>(
-  ['pages_removed', 'trace', 'id'],
+const finish = prepareRows<{ pages_removed: number; trace: string | null; unconfirmed: string | null; id: number }>(
+  ['pages_removed', 'trace', 'unconfirmed', 'id'],
   ([row], db) =>
     db
       .updateTable('invalidations')
       .set((eb) => ({
         pages_removed: eb('pages_removed', '+', row!.pages_removed),
         trace: row!.trace,
+        unconfirmed: row!.unconfirmed,
         intent: eb.lit(null),
         owner: eb.lit(null),
         recorded: eb.lit(null),

@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely'
+
 /** The tables of several machines. Times are milliseconds since the epoch, by the clock of the database. */
 export interface ClusterTables {
   cluster_clock: ClusterClockRow
@@ -5,6 +7,8 @@ export interface ClusterTables {
   cluster_members: ClusterMemberRow
   cluster_server: ClusterServerRow
   cluster_secrets: ClusterSecretRow
+  cluster_questions: ClusterQuestionRow
+  cluster_removed: ClusterRemovedRow
 }
 
 interface ClusterSecretRow {
@@ -39,6 +43,24 @@ interface ClusterPurgeRow {
   removals: string
 }
 
+/** The only row of the questions, which the first question makes. */
+interface ClusterQuestionRow {
+  /** Always 1. */
+  id: number
+  /** Number of the last question for the figures of all nodes. */
+  number: number
+}
+
+/** Pages that a purge has removed from the store of a live member. */
+interface ClusterRemovedRow {
+  /** Number of the purge. */
+  number: number
+  member: string
+  node: string
+  /** JSON list: the pages of each key, in the order of `cluster_purges.removals`. */
+  counts: string
+}
+
 /** A serving process. */
 interface ClusterMemberRow {
   id: string
@@ -54,6 +76,16 @@ interface ClusterMemberRow {
   since: number
   seen_at: number
   marked_at: number
+  /** Where its daemon listens, as a URL. */
+  address: Generated<string | null>
+  /** Identity of the process, as JSON. */
+  process: Generated<string | null>
+  /** 1: another process has started with the name of its node, and it has not written since. */
+  replaced: Generated<number>
+  /** Number of the question that `statistics` answers. */
+  answered: Generated<number>
+  /** Figures of its page store, as JSON. */
+  statistics: Generated<string | null>
 }
 
 /** A view of one row: which server and which of its histories this is, and its clock. */

@@ -36,6 +36,7 @@ interface InvalidationRow {
   trace: string | null
   /** The id of the last page read from the first trace. */
   traced: Generated<number>
+  unconfirmed: Generated<string | null>
 }
 
 export type PurgeKindColumn = 'url' | 'tag' | 'entity' | 'type' | 'all' | 'pattern'
@@ -60,6 +61,8 @@ export interface PurgeRow {
   pages_removed: number
   /** Milliseconds of the slowest reverse proxy, or of the local removal if no proxy is configured; null until the first response. */
   response_time: number | null
+  /** Names of nodes that had no lease, as a JSON list; null for none. They may have served the pages for a while after the purge. */
+  unconfirmed: string | null
 }
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'

@@ -109,14 +109,21 @@ export class Database {
   #read(after: number): PurgesRead {
     const { identity, last, floor, purges } = this.#state
     const found = purges.filter(({ number }) => number > after).slice(0, readLimit)
-    return { identity, last, floor, purges: this.#options.sequence ? found.sort((a, b) => a.number - b.number) : found }
+    return {
+      identity,
+      last,
+      floor,
+      question: 0,
+      purges: this.#options.sequence ? found.sort((a, b) => a.number - b.number) : found,
+    }
   }
 
   #join(member: MemberDescription & MemberWrite): void {
     const { identity } = member
     const known = this.#state.members.get(member.id)
     if (identity !== this.#state.identity || (known !== undefined && known.renewal >= member.renewal)) return
-    this.#state.members.set(member.id, { ...member, state: 'joining', suspectFor: 0, markedAt: this.#world.now })
+    const registered = { ...member, state: 'joining', suspectFor: 0, isReplaced: false } as const
+    this.#state.members.set(member.id, { ...registered, markedAt: this.#world.now })
   }
 
   /** The row of a member if the write follows the last one that the member knows of. */

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
+import { prune } from '../../src/cluster/prune.ts'
 import { appendPurges, RecordsLedger } from '../../src/cluster/records-ledger.ts'
 import { openRecords as openAny } from '../../src/records/open.ts'
 import { execute } from '../helpers/postgres.ts'
@@ -96,11 +97,11 @@ it('deletes old purges that all members have applied, except those that are gone
   await join(1)
   await ledger.admit(write(2, { position: 2 }))
   const old = { goneAfter: 1000, keepFor: 1000 }
-  await ledger.prune(old)
+  await prune(db, old)
   expect(await ledger.read(2)).toMatchObject({ floor: 2, last: 3, purges: [{ number: 3 }] })
   await ledger.suspect('m', 2)
   await db.updateTable('cluster_members').set({ seen_at: 0 }).execute()
-  await ledger.prune({ goneAfter: 1000, keepFor: Math.floor(Date.now() / 2) })
+  await prune(db, { goneAfter: 1000, keepFor: Math.floor(Date.now() / 2) })
   expect((await ledger.read(0)).floor).toBe(3)
   expect(await state()).toEqual([])
   expect(await ledger.admit(write(3, { confirmed: 2, position: 2 }))).toBe('lost')

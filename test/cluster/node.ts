@@ -49,16 +49,21 @@ export class Store implements NodeStore {
     this.#saved = { identity, number: Math.min(number, ...[...this.unfinished].map((each) => each - 1)) }
   }
 
-  async apply(purges: readonly Purge[]): Promise<void> {
+  async apply(purges: readonly Purge[]): Promise<[]> {
     await this.proc.sleep(this.proc.world.between(0, 5))
     for (const { removals } of purges)
       for (const removal of removals) if (removal.kind === 'tags') this.remove(removal.tags)
+    return []
   }
 
   async clear(): Promise<void> {
     await this.proc.sleep(this.proc.world.between(0, 20))
     this.pages.clear()
     this.#cleared = this.#sequence += 1
+  }
+
+  statistics(): null {
+    return null
   }
 
   remove(tags: readonly string[]): void {
@@ -180,7 +185,7 @@ export class Node {
       const found = changed(await ledger.members())
       return { ...found, members: found.members.map((each) => ({ ...each, lease: each.lease * believed })) }
     }
-    const unconfirmed = await confirm(
+    const { unconfirmed } = await confirm(
       {
         ledger: { ...ledger, members },
         lease: lease * believed,

@@ -46,7 +46,7 @@ it('marks pages as stale where the purge is soft', async () => {
 /** The clock of a process with a lease, and the purges that its database has. */
 function openClock() {
   const purges: Purge[] = []
-  const database = { identity: 'one', last: 13, floor: 10, purges }
+  const database = { identity: 'one', last: 13, floor: 10, question: 0, purges }
   const lease = new Lease()
   const recent = new RecentPurges(lease, {
     read: async (after) => ({ ...database, purges: database.purges.filter((each) => each.number > after) }),

@@ -9,7 +9,15 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The tables of each room; src/records defines them and queries none. */
 const tablesOf: Record<string, readonly string[]> = {
-  cluster: ['cluster_clock', 'cluster_members', 'cluster_purges', 'cluster_secrets', 'cluster_server'],
+  cluster: [
+    'cluster_clock',
+    'cluster_members',
+    'cluster_purges',
+    'cluster_questions',
+    'cluster_removed',
+    'cluster_secrets',
+    'cluster_server',
+  ],
   auth: ['admin_sessions', 'api_clients', 'signing_keys'],
   notify: ['notified_problems'],
   purge: [

@@ -17,7 +17,7 @@ it('removes what was fetched through a proxy before its purge, here and on all o
     ...{ id: 1, kind: 'tag', soft: false, attempts: 0, key: 'red' },
     ...changes,
   })
-  const cluster = openPurgeCluster(records.db, await tempDir(), 1000)
+  const cluster = openPurgeCluster(records.db, await tempDir(), { node: 'here', lease: 1000 })
   await removeRefetched({ db: records.db, pages, cluster }, [
     purge({}),
     purge({ kind: 'url', key: `${origin}/b` }),

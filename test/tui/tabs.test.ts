@@ -147,6 +147,7 @@ describe('purges', () => {
       scope: 'tags',
       value: '',
       pagesRemoved,
+      unconfirmed: [],
     })
     expect(causes([asked('cli', null, 1), asked('api', 'x', 2), asked('api', 'x', 3)])).toEqual([
       { who: 'api x', count: 2, pages: 5 },
@@ -182,6 +183,7 @@ it.each([60, 80, 119])('in %i columns what stands in the lists of purges stands 
     scope: 'pattern',
     value: '/a.*',
     pagesRemoved: 23_567,
+    unconfirmed: [],
   }
   const proxies = [{ name: 'varnish-1', status: 'delivered' as const, attempts: 1, responseTime: 2, error: null }]
   const item = {
@@ -202,6 +204,7 @@ it.each([60, 80, 119])('in %i columns what stands in the lists of purges stands 
     pagesRemoved: 1,
     responseTime: 2,
     proxies,
+    unconfirmed: [],
   }
   const range = { success: true as const, total: 1, limit: 1, offset: 0 }
   expect(toText(purgesPanel({ ...range, items: [item] }, [invalidation], time).rows[0]!.line(width))).toMatch(

@@ -1,5 +1,6 @@
 import type { RecordsDatabase } from '../../records/schema.ts'
 import { invalidationIdOf } from './log-id.ts'
+import { toNames } from './purge-items.ts'
 import type { Range } from './purge-log.ts'
 import { skipHours } from './skip-hours.ts'
 
@@ -12,6 +13,8 @@ export interface InvalidationItem {
   scope: string
   value: string | null
   pagesRemoved: number
+  /** Nodes that had no lease, and may have served the pages for a while after it. */
+  unconfirmed: string[]
 }
 
 /** Lists invalidations, newest first. */
@@ -33,7 +36,16 @@ export async function listInvalidations(
 }
 
 /** The columns of an `InvalidationItem`. */
-export const invalidationColumns = ['id', 'created_at', 'source', 'actor', 'scope', 'value', 'pages_removed'] as const
+export const invalidationColumns = [
+  'id',
+  'created_at',
+  'source',
+  'actor',
+  'scope',
+  'value',
+  'pages_removed',
+  'unconfirmed',
+] as const
 
 export function toInvalidationItem(row: {
   id: number
@@ -43,6 +55,7 @@ export function toInvalidationItem(row: {
   scope: string
   value: string | null
   pages_removed: number
+  unconfirmed: string | null
 }): InvalidationItem {
   const { source, actor, scope, value } = row
   return {
@@ -53,5 +66,6 @@ export function toInvalidationItem(row: {
     scope,
     value,
     pagesRemoved: row.pages_removed,
+    unconfirmed: toNames(row.unconfirmed),
   }
 }

@@ -30,6 +30,8 @@ export interface PurgeItem {
   pagesRemoved: number
   responseTime: number | null
   proxies: PurgeItemProxy[]
+  /** Nodes that had no lease, and may have served the pages for a while after the purge. */
+  unconfirmed: string[]
 }
 
 interface PurgeItemProxy {
@@ -49,17 +51,8 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
     .leftJoin('purge_tags as t', 't.id', 'p.tag_id')
     .leftJoin('purge_entities as e', 'e.id', 'p.entity_id')
     .leftJoin('invalidations as i', 'i.id', 'p.invalidation_id')
-    .select([
-      'p.id',
-      'p.invalidation_id',
-      'p.created_at',
-      'p.source',
-      'p.kind',
-      'p.value',
-      'p.soft',
-      'p.pages_removed',
-      'p.response_time',
-    ])
+    .select(['p.id', 'p.invalidation_id', 'p.created_at', 'p.source', 'p.kind', 'p.value', 'p.soft'])
+    .select(['p.pages_removed', 'p.response_time', 'p.unconfirmed'])
     .select(['u.url', 't.tag', 'e.type as entity_type', 'e.entity_id as entity', 'e.number', 'i.actor'])
     .where('p.id', 'in', ids)
     .execute()
@@ -86,6 +79,7 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
         pagesRemoved: row.pages_removed,
         responseTime: toMilliseconds(row.response_time),
         proxies: deliveries.get(row.id) ?? [],
+        unconfirmed: toNames(row.unconfirmed),
       },
     ]),
   )
@@ -94,6 +88,11 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
 
 function kindOf(kind: PurgeKindColumn): PurgeKind {
   return kind === 'pattern' ? 'url' : kind
+}
+
+/** Names of nodes in a column of the log. */
+export function toNames(column: string | null): string[] {
+  return column === null ? [] : (JSON.parse(column) as string[])
 }
 
 /** Rounds a duration to microseconds. */

@@ -18,6 +18,8 @@ export interface Recording {
   proxies: readonly string[]
   /** A message dispatched with every group of purges; null for none. */
   followUp: NewMessage | null
+  /** Names of nodes, as a JSON list: see `PurgeRow`. */
+  unconfirmed: string | null
   /** Its message is dispatched instead with purges that it made soft. */
   budget: PurgeBudget | null
 }
@@ -59,7 +61,7 @@ export async function recordPurges(
 /** The rows of purges, after adding the rows of their tags, entities and URLs. */
 async function toRows(
   transaction: RecordsTransaction,
-  { at, proxies }: Recording,
+  { at, proxies, unconfirmed }: Recording,
   results: readonly KeyResult[],
 ): Promise<NewPurge[]> {
   const tagsOfKeys = results.flatMap(({ key }) => ('tag' in key ? [key.tag] : []))
@@ -82,6 +84,7 @@ async function toRows(
       soft: purgeModes.indexOf(modeOf(invalidation, key)),
       pages_removed: pagesRemoved,
       response_time: proxies.length === 0 ? localTime : null,
+      unconfirmed,
     }
   })
 }
@@ -100,6 +103,7 @@ const purgeColumns = [
   'soft',
   'pages_removed',
   'response_time',
+  'unconfirmed',
 ] as const
 
 const addPurges = prepareRows<NewPurge, { id: number }>(purgeColumns, (rows, db) =>

@@ -20,6 +20,7 @@ import { warmupConcurrency } from './0018-warmup-concurrency.ts'
 import { clusterSecrets } from './0019-cluster-secrets.ts'
 import { purgeClock } from './0020-purge-clock.ts'
 import { restoredDatabases } from './0021-restored-databases.ts'
+import { clusterNodes } from './0022-cluster-nodes.ts'
 
 /** Append-only. A database's version is the number of steps that were run on it. */
 export const migrations: readonly Migration[] = [
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   clusterSecrets,
   purgeClock,
   restoredDatabases,
+  clusterNodes,
 ]

@@ -2,10 +2,10 @@ import type { Client, Pool } from 'pg'
 
 /** Signals that the queue has changed. PostgreSQL separates the channels of different databases. */
 const channel = 'pagecache_queue'
-/** Signals that there may be new purges. */
+/** Signals that there may be new purges, or a question. */
 const purgeChannel = 'pagecache_purges'
 const changesQueue = /^(?:insert into|update|delete from) "queue_messages"/
-const addsPurges = /^insert into "cluster_purges"/
+const wakesNodes = /^(?:insert into "cluster_purges"|(?:insert into|update) "cluster_questions")/
 /** Pause between the first change and its signal, which then stands for all changes in it (milliseconds). */
 const delay = 5
 /** Pause before the listener connects again (milliseconds). Meanwhile workers poll. */
@@ -50,7 +50,7 @@ export class Hints {
   /** Sends a hint if one of the committed statements has changed the queue. */
   announce(statements: readonly string[]): void {
     if (this.#closed) return
-    if (statements.some((statement) => addsPurges.test(statement))) this.#announcePurges()
+    if (statements.some((statement) => wakesNodes.test(statement))) this.#announcePurges()
     if (!statements.some((statement) => changesQueue.test(statement))) return
     this.#count += 1
     this.#timer ??= setTimeout(() => void this.#send(), delay)

@@ -1,4 +1,5 @@
 import type { cacheStatistics } from '../../../operations/cache.ts'
+import type { listNodes } from '../../../operations/cluster.ts'
 import type { readTraffic } from '../../../operations/traffic.ts'
 import type { watchWarmup } from '../../../operations/warmup-watch.ts'
 import { block, gap, label, labelWidth } from '../../block.ts'
@@ -15,6 +16,7 @@ import { shortProgress } from '../warmup/progress-block.ts'
 import { stateSpan } from '../warmup/state-block.ts'
 import type { Watched } from '../warmup/watched.ts'
 import { cacheBlocks, typesPanel } from './cache.ts'
+import { nodeBlocks, nodesPanel } from './nodes.ts'
 import { missesPanel, visitorBlocks } from './visitors.ts'
 
 /** The cache, and one line for each other tab. */
@@ -29,9 +31,10 @@ export const overviewTab = defineTab({
     purges: purgePlan,
     queue: queuePlan,
     tasks: taskPlan,
+    nodes: planFeed<typeof listNodes>('cluster.nodes', { limit: 1000 }, 1000),
   },
   view({ feeds, values, now }) {
-    const { hour, day, cache, warmup, purges, queue, tasks } = values
+    const { hour, day, cache, warmup, purges, queue, tasks, nodes } = values
     return {
       blocks: [
         ...(hour && day ? visitorBlocks(hour, day) : [waiting('visitors')]),
@@ -40,9 +43,14 @@ export const overviewTab = defineTab({
         purges ? lineBlock('purges', purgesInShort(purges)) : waiting('purges'),
         queue ? lineBlock('queue', queueInShort(queue)) : waiting('queue'),
         tasks ? lineBlock('tasks', tasksInShort(tasks)) : waiting('tasks'),
+        ...(nodes ? nodeBlocks(nodes) : []),
         gap,
       ],
-      panels: [...(cache ? [typesPanel(cache)] : []), ...(hour ? [missesPanel(hour)] : [])],
+      panels: [
+        ...(cache ? [typesPanel(cache)] : []),
+        ...(hour ? [missesPanel(hour)] : []),
+        ...(nodes?.clustered ? [nodesPanel(nodes, now)] : []),
+      ],
       stale: stalest(
         Object.keys(values).map((name) => feeds[name]),
         now,

@@ -38,11 +38,11 @@ export function purgesPanel(
   const delivered = items.some(({ proxies }) => proxies.length > 0)
   const asked = new Map(invalidations.map((invalidation) => [invalidation.id, invalidation]))
   const rows = items.map((item): Row => {
-    const { id, createdAt, kind, mode, pagesRemoved, proxies, invalidationId } = item
+    const { id, createdAt, kind, mode, pagesRemoved, proxies, unconfirmed, invalidationId } = item
     const invalidation = asked.get(invalidationId)
     const cause = whoOf(invalidation ?? item)
     const what = keyOf(item)
-    const bad = kind === 'all' || proxies.some(({ status }) => status === 'failed')
+    const bad = kind === 'all' || unconfirmed.length > 0 || proxies.some(({ status }) => status === 'failed')
     const line = (width: number): Line => {
       const { roomy, who, pages, key } = purgeColumns(width, delivered)
       return [
@@ -55,7 +55,7 @@ export function purgesPanel(
             `${formatCount(pagesRemoved)}${mode === 'hard' ? (roomy ? ' pages' : '') : roomy ? ' stale' : '~'}`,
             pages,
           ),
-          pagesRemoved === 0 ? 'dim' : 'plain',
+          unconfirmed.length > 0 ? 'warn' : pagesRemoved === 0 ? 'dim' : 'plain',
         ),
         span('  '),
         span(`${padEnd(cause, who - 1)} `, 'dim'),
@@ -65,7 +65,7 @@ export function purgesPanel(
     return {
       id,
       line,
-      text: `${kind} ${mode} ${what} ${cause} ${proxies.map(({ name, status }) => `${name} ${status}`).join(' ')}`,
+      text: `${kind} ${mode} ${what} ${cause} ${proxies.map(({ name, status }) => `${name} ${status}`).join(' ')} ${unconfirmed.join(' ')}`,
       status: null,
       ms: null,
       bad,
@@ -114,6 +114,7 @@ function purgeDetail(item: PurgeItem, who: string, time: number): Row['detail'] 
     pagesRemoved,
     responseTime,
     proxies,
+    unconfirmed,
   } = item
   const facts = known([
     ['At', moment(createdAt, time)],
@@ -130,6 +131,7 @@ function purgeDetail(item: PurgeItem, who: string, time: number): Row['detail'] 
     ['Because of', `${who}, invalidation ${invalidationId}`],
     ['Pages', `${formatCount(pagesRemoved)} ${modeTexts[mode]}`],
     ['Took', responseTime === null ? null : shortMs(responseTime)],
+    ['Unconfirmed', unconfirmed.join(', ')],
     ...proxies.map(
       ({ name, status, attempts, responseTime: took, error }) =>
         [
@@ -189,7 +191,7 @@ function tagChart(width: number): number {
 /** The invalidations behind the purges, newest first. */
 export function invalidationsPanel({ items, total }: RecentInvalidations, time: number): Panel {
   const rows = items.map((item): Row => {
-    const { id, at, scope, value, pagesRemoved } = item
+    const { id, at, scope, value, pagesRemoved, unconfirmed } = item
     const line = (width: number): Line => {
       const { roomy, wide } = causeColumns(width)
       return [
@@ -197,7 +199,7 @@ export function invalidationsPanel({ items, total }: RecentInvalidations, time: 
         span(' '),
         span(`${padEnd(whoOf(item), wide - 1)} `),
         span(`${padEnd(scope, 7)} `, scope === 'all' ? 'bad' : 'plain'),
-        span(padStart(formatCount(pagesRemoved), 7)),
+        span(padStart(formatCount(pagesRemoved), 7), unconfirmed.length > 0 ? 'warn' : 'plain'),
         span(roomy ? ' pages  ' : '  ', 'dim'),
         span(cutUrl(value ?? '', Math.max(1, width - wide - (roomy ? 32 : 26)))),
       ]
@@ -208,6 +210,7 @@ export function invalidationsPanel({ items, total }: RecentInvalidations, time: 
       ['Scope', scope],
       ['What', value],
       ['Pages', formatCount(pagesRemoved)],
+      ['Unconfirmed', unconfirmed.join(', ')],
       ['Id', id],
     ])
     return {
@@ -216,7 +219,7 @@ export function invalidationsPanel({ items, total }: RecentInvalidations, time: 
       text: `${whoOf(item)} ${scope} ${value ?? ''}`,
       status: null,
       ms: null,
-      bad: scope === 'all',
+      bad: scope === 'all' || unconfirmed.length > 0,
       detail: { title: 'Invalidation', url: null, facts },
     }
   })

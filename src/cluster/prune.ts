@@ -1,0 +1,47 @@
+import type { RecordsDatabase } from '../records/schema.ts'
+import { nowOf } from './records-ledger.ts'
+
+/**
+ * Gives up members that were silent for long, and deletes purges that all others have applied.
+ *
+ * @param goneAfter after which silence a suspect member is gone (milliseconds)
+ * @param keepFor how long purges and members that are gone are kept (milliseconds)
+ */
+export async function prune(
+  db: RecordsDatabase,
+  { goneAfter, keepFor }: { goneAfter: number; keepFor: number },
+): Promise<void> {
+  await db
+    .transaction()
+    .setIsolationLevel('read committed')
+    .execute(async (transaction) => {
+      const now = await nowOf(transaction)
+      await transaction
+        .updateTable('cluster_members')
+        .set({ state: 'gone' })
+        .where('state', 'in', ['suspect', 'joining'])
+        .where('seen_at', '<', now - goneAfter)
+        .execute()
+      await transaction
+        .deleteFrom('cluster_members')
+        .where('state', '=', 'gone')
+        .where('seen_at', '<', now - keepFor)
+        .execute()
+      const { slowest } = await transaction
+        .selectFrom('cluster_members')
+        .select((eb) => eb.fn.min('position').as('slowest'))
+        .where('state', '!=', 'gone')
+        .executeTakeFirstOrThrow()
+      const { floor } = await transaction
+        .selectFrom('cluster_purges')
+        .select((eb) => eb.fn.max('number').as('floor'))
+        .where('at', '<', now - keepFor)
+        .where('number', '<=', slowest ?? Number.MAX_SAFE_INTEGER)
+        .executeTakeFirstOrThrow()
+      if (floor === null) return
+      // Locks the clock: no node is admitted that still needs them.
+      await transaction.updateTable('cluster_clock').set({ floor }).where('floor', '<', floor).execute()
+      for (const table of ['cluster_purges', 'cluster_removed'] as const)
+        await transaction.deleteFrom(table).where('number', '<=', floor).execute()
+    })
+}

@@ -1,0 +1,41 @@
+import { hasEnded, type ProcessIdentity } from '../lib/process-identity.ts'
+import type { RecordsTransaction } from '../records/schema.ts'
+import type { MemberDescription } from './ledger.ts'
+
+/** A live member writes four times in a lease: after this share of one it is silent. */
+const silentAfter = 0.5
+
+/**
+ * Clears away what earlier processes of a node have left behind, so that no purge waits for them or names them. A process that has certainly
+ * ended serves nothing: its row is deleted. A silent one on another machine or in another container may only be slow: it counts as replaced
+ * until it writes again, and purges still wait for the end of its lease.
+ *
+ * @param now the clock of the database, in milliseconds
+ */
+export async function takeOver(
+  transaction: RecordsTransaction,
+  { id, node, store, lease }: MemberDescription,
+  self: ProcessIdentity,
+  now: number,
+): Promise<void> {
+  const others = await transaction
+    .selectFrom('cluster_members')
+    .select(['id', 'store', 'process', 'seen_at'])
+    .where((eb) => eb.or([eb('node', '=', node), eb('store', '=', store)]))
+    .where('id', '!=', id)
+    .execute()
+  const isOver = ({ process }: (typeof others)[number]) =>
+    process !== null && hasEnded(JSON.parse(process) as ProcessIdentity, self)
+  const ended = others.filter(isOver).map((other) => other.id)
+  const silent = others
+    .filter((other) => !isOver(other) && other.seen_at < now - lease * silentAfter)
+    .map((other) => other.id)
+  if (ended.length > 0) await transaction.deleteFrom('cluster_members').where('id', 'in', ended).execute()
+  if (silent.length > 0)
+    await transaction
+      .updateTable('cluster_members')
+      .set({ replaced: 1 })
+      .where('id', 'in', silent)
+      .where('node', '=', node)
+      .execute()
+}

@@ -1,0 +1,48 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { PurgeCluster } from '../cluster/purge-cluster.ts'
+import type { Removal } from '../cluster/removal.ts'
+import { PagecacheError } from '../errors.ts'
+import type { SharedRemoval } from '../pages/page-store.ts'
+import type { RecordsDatabase } from '../records/schema.ts'
+import type { RemovalGroups } from './removal-groups.ts'
+
+/** How long the answer to a visitor waits for the other nodes, in milliseconds: longer than the lease of one that died. */
+const patience = 3_000
+
+/**
+ * Removes from all nodes the pages that a visitor's request has changed. Has no log entry, unlike a purge, but a number in their order
+ * (docs/decisions/0127-changes-by-visitors-on-all-nodes.md).
+ *
+ * @param here removes them from this node, which comes first: it needs no database
+ * @returns the number of pages of this node
+ * @throws STORE_BUSY where another node has not applied it in time, and what `here` and the database throw
+ */
+export async function removeChanged(
+  { db, cluster }: { db: RecordsDatabase; cluster: Pick<PurgeCluster, 'append' | 'confirm'> | null },
+  asked: Omit<SharedRemoval, 'trace'>,
+  here: Pick<RemovalGroups, 'remove'>,
+): Promise<number> {
+  const pages = await here.remove(asked)
+  if (cluster === null) return pages
+  const removal: Removal = { ...asked.selection, ...(asked.soft === true && { soft: true }) }
+  const elsewhere = async () => {
+    const [purge] = await db
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute((transaction) => cluster.append(transaction, Date.now(), [{ invalidation: null, removals: [removal] }]))
+    await cluster.confirm(purge!)
+  }
+  const late = new AbortController()
+  const removed = elsewhere()
+  // It goes on after the visitor was answered.
+  removed.catch(() => {})
+  const isDone = await Promise.race([
+    removed.then(() => true),
+    pause(patience, false, { signal: late.signal }).catch(() => false),
+  ])
+  late.abort()
+  if (isDone) return pages
+  throw new PagecacheError('STORE_BUSY', `Other nodes have not removed the pages within ${patience / 1000} s`, {
+    hint: 'See them with: pagecache cluster:nodes',
+  })
+}
