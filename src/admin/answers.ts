@@ -1,5 +1,6 @@
 /** The values of the API's operations. Types only: no operation is bundled for the browser. */
 import type { Statistics as StatisticsValue, listPages } from '../operations/cache.ts'
+import type { listNodes } from '../operations/cluster.ts'
 import type { showConfig } from '../operations/config.ts'
 import type { inspectPage } from '../operations/inspect.ts'
 import type { listFailedMessages, MessengerStatistics } from '../operations/messenger.ts'
@@ -12,6 +13,7 @@ import type { readTraffic } from '../operations/traffic.ts'
 import type { watchWarmup } from '../operations/warmup-watch.ts'
 
 export type Statistics = StatisticsValue
+export type NodeList = ValueOf<typeof listNodes>
 export type ConfigValues = ValueOf<typeof showConfig>
 export type Traffic = ValueOf<typeof readTraffic>
 export type PageList = ValueOf<typeof listPages>

@@ -61,3 +61,8 @@ export function formatSeconds(seconds: number): string {
   })
   return parts.join(' ')
 }
+
+/** Names the nodes that may serve old pages after a purge. */
+export function unconfirmedText(nodes: readonly string[] = []): string {
+  return nodes.length === 0 ? '' : ` Unconfirmed: ${nodes.join(', ')} may serve old pages for a while (cluster.alone).`
+}

@@ -2,7 +2,8 @@ import type { ReverseProxyStatistics, Statistics } from './answers.ts'
 import { Confirm, Danger, DangerZone } from './actions.tsx'
 import { useApi } from './api-context.ts'
 import { ShareBars, TimeChart } from './chart.tsx'
-import { formatBytes, formatCount, formatCounted, formatMs, formatShare } from './format.ts'
+import { formatBytes, formatCount, formatCounted, formatMs, formatShare, unconfirmedText } from './format.ts'
+import { NodesPanel } from './nodes.tsx'
 import { Figure, Known, Panel } from './parts.tsx'
 import { Table } from './table.tsx'
 import { TrafficPanel } from './traffic.tsx'
@@ -23,6 +24,7 @@ export function OverviewView() {
   const purges = useResource<ReverseProxyStatistics>('vendor-cache/reverse-proxy-stats', {}, 5000)
   return (
     <>
+      <NodesPanel />
       <TrafficPanel />
       <Panel title="Cached pages">
         <Known of={statistics}>{(value) => <Cached value={value} />}</Known>
@@ -88,6 +90,20 @@ function Cached({ value }: { value: Statistics }) {
       ) : (
         <ShareBars caption="Pages by type" shares={pageTypes.map((type) => ({ name: type, count: byType[type] }))} />
       )}
+      {value.nodes === undefined ? null : (
+        <Table
+          caption="Pages by node"
+          head={['Node', 'Pages', 'On disk']}
+          rows={value.nodes.map(({ name, totalFiles, totalSize, totalSizeFormatted }) => [
+            name,
+            totalFiles,
+            { by: totalSize, shown: totalSizeFormatted },
+          ])}
+          keys={value.nodes.map(({ name }) => name)}
+          sort="here"
+          empty="No node is live."
+        />
+      )}
       <details>
         <summary>Details by type</summary>
         <Table
@@ -115,12 +131,12 @@ function Cached({ value }: { value: Statistics }) {
 function Clearing({ value, onCleared }: { value: Statistics; onCleared(): void }) {
   const api = useApi()
   const clear = async (type?: string) => {
-    const { filesDeleted } = await api.post<{ filesDeleted: number }>(
+    const { filesDeleted, unconfirmed } = await api.post<{ filesDeleted: number; unconfirmed?: string[] }>(
       type ? 'vendor-cache/clear-by-type' : 'vendor-cache/clear',
       type ? { type } : undefined,
     )
     onCleared()
-    return `${formatCounted(filesDeleted, 'file')} removed.`
+    return `${formatCounted(filesDeleted, 'file')} removed.${unconfirmedText(unconfirmed)}`
   }
   const waits = 'Visitors wait for the shop until they are cached again.'
   return (

@@ -5,7 +5,7 @@ import type { InvalidationList, Purged, PurgeItem, PurgeList } from './answers.t
 import { useApi } from './api-context.ts'
 import { useChannels } from './channels.ts'
 import { assertNamesPage, toUrls } from './urls.ts'
-import { formatCount, formatCounted, formatMs } from './format.ts'
+import { formatCount, formatCounted, formatMs, unconfirmedText } from './format.ts'
 import { Field, Known, Panel, Time } from './parts.tsx'
 import { useRoute } from './route.ts'
 import { Pager, Table, type Cell } from './table.tsx'
@@ -58,11 +58,11 @@ function PurgeForm({ onPurged }: { onPurged(): void }) {
     if (values.length === 0) throw new Error('Enter at least one tag, URL or path.')
     if (kind === 'urls') values.forEach(assertNamesPage)
     const body = kind === 'urls' ? { urls: values.flatMap((url) => toUrls(url, channels)) } : { tags: values }
-    const { pagesRemoved, softened } = await api.post<Purged>('vendor-cache/purge', body)
+    const { pagesRemoved, softened, unconfirmed } = await api.post<Purged>('vendor-cache/purge', body)
     onPurged()
-    if (softened.length === 0) return `${formatCounted(pagesRemoved, 'page')} removed.`
+    if (softened.length === 0) return `${formatCounted(pagesRemoved, 'page')} removed.${unconfirmedText(unconfirmed)}`
     const tags = softened.map(({ tag }) => tag).join(', ')
-    return `${formatCounted(pagesRemoved, 'page')} removed or stale. Stale and renewed by a warmup, because they are too many: those with ${tags}.`
+    return `${formatCounted(pagesRemoved, 'page')} removed or stale. Stale and renewed by a warmup, because they are too many: those with ${tags}.${unconfirmedText(unconfirmed)}`
   }
   if (!api.canWrite) return null
   return (
@@ -109,7 +109,9 @@ function Invalidations() {
                 item.actor ?? '–',
                 item.scope,
                 <code>{item.value ?? ''}</code>,
-                item.pagesRemoved ?? '–',
+                <>
+                  {item.pagesRemoved ?? '–'} <Unconfirmed nodes={item.unconfirmed} />
+                </>,
                 item.value === null ? null : <Copy text={item.value} />,
               ])}
               keys={items.map((item) => item.id)}
@@ -207,6 +209,19 @@ function Purges({ caption, items }: { caption: string; items: readonly PurgeItem
   )
 }
 
+/** Nodes that had no lease, and may have served the pages for a while after the purge. */
+function Unconfirmed({ nodes }: { nodes: readonly string[] }) {
+  return (
+    <>
+      {nodes.map((name) => (
+        <span key={name} class="badge unconfirmed" title="It had no lease and may have served old pages for a while">
+          {name}: unconfirmed
+        </span>
+      ))}
+    </>
+  )
+}
+
 function toRow(item: PurgeItem): Cell[] {
   const entity = item.entityType ? `${item.entityType} ${item.entityNumber ?? item.entityId ?? ''}` : null
   const key = item.url ?? item.tag ?? item.type ?? item.value ?? ''
@@ -226,10 +241,11 @@ function toRow(item: PurgeItem): Cell[] {
         <small>{item.mode === 'soft' ? 'stale' : 'stale: above purge.softAbove'}</small>
       </>
     ),
-    item.proxies.length === 0 ? (
+    item.proxies.length + item.unconfirmed.length === 0 ? (
       '–'
     ) : (
       <span>
+        <Unconfirmed nodes={item.unconfirmed} />
         {item.proxies.map((proxy) => (
           <span key={proxy.name} class={`badge ${proxy.status}`} title={proxy.error ?? undefined}>
             {proxy.name}: {proxy.status}

@@ -32,6 +32,8 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'SEA
  */
 const shortestGap = 20
 const gapFactor = 4
+/** With several machines most of a transaction's duration is waiting for them, which delays no hit: the longest pause, in milliseconds. */
+const longestGap = 100
 
 export interface UnsafeOptions {
   mode: UnsafeMode
@@ -128,7 +130,8 @@ export class UnsafeInvalidation {
       this.counts.failures += 1
       this.#options.onError('could not invalidate the pages changed by an unsafe request', error)
     } finally {
-      this.#last = pause(Math.max(shortestGap, gapFactor * (performance.now() - started)), undefined, { ref: false })
+      const gap = Math.max(shortestGap, gapFactor * (performance.now() - started))
+      this.#last = pause(this.#options.hasOtherNodes ? Math.min(gap, longestGap) : gap, undefined, { ref: false })
     }
   }
 }

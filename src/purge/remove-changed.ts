@@ -7,7 +7,7 @@ import type { RecordsDatabase } from '../records/schema.ts'
 import type { RemovalGroups } from './removal-groups.ts'
 
 /** How long the answer to a visitor waits for the other nodes, in milliseconds: longer than the lease of one that died. */
-const patience = 3_000
+const usualPatience = 3_000
 
 /**
  * Removes from all nodes the pages that a visitor's request has changed. Has no log entry, unlike a purge, but a number in their order
@@ -21,6 +21,7 @@ export async function removeChanged(
   { db, cluster }: { db: RecordsDatabase; cluster: Pick<PurgeCluster, 'append' | 'confirm'> | null },
   asked: Omit<SharedRemoval, 'trace'>,
   here: Pick<RemovalGroups, 'remove'>,
+  patience = usualPatience,
 ): Promise<number> {
   const pages = await here.remove(asked)
   if (cluster === null) return pages

@@ -136,6 +136,7 @@ export function system(): Record<string, unknown> {
     },
     'purgeLog.recent': { success: true, total: 240, limit: 200, offset: 0, items: purges() },
     'invalidationLog.recent': { success: true, total: 90, limit: 200, offset: 0, items: invalidations() },
+    'cluster.nodes': { success: true, clustered: false, total: 0, limit: 1000, offset: 0, items: [] },
     'messenger.stats': {
       success: true,
       transports: [
@@ -244,6 +245,7 @@ function invalidations() {
       scope: everything ? 'all' : 'tags',
       value: everything ? null : `product-${index}, navigation`,
       pagesRemoved: everything ? 73_000 : index * 3,
+      unconfirmed: [],
     }
   })
 }
@@ -264,6 +266,7 @@ function purges() {
     source: 'purge-method',
     mode: 'hard' as const,
     pagesRemoved: index % 20 === 9 ? 73_000 : index % 5,
+    unconfirmed: [],
     responseTime: 3.1,
     proxies: [
       { name: 'varnish-1', status: 'delivered', attempts: 1, responseTime: 2.4, error: null },

@@ -66,6 +66,40 @@ describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as cons
   })
 })
 
+describe('nodes of a cluster', () => {
+  const node = (name: string, state: string, purgesBehind: number) => ({
+    ...{ name, state, purgesBehind, address: `http://${name}:8080`, version: '1', since: null },
+    leaseLeft: state === 'live' ? 700 : 0,
+  })
+  const items = [node('one', 'live', 0), node('two', 'suspect', 12), node('three', 'gone', 900)]
+  const nodes = { success: true, clustered: true, total: 3, limit: 1000, offset: 0, items }
+
+  it('one that is suspect or gone stands out, with what to do about it', async () => {
+    const { session, text, press } = start({ 'cluster.nodes': nodes })
+    await until(() => expect(text()).toContain('1 live · two suspect · three gone'))
+    const tones = session.screen(120, 36).flatMap((line) => line.map(({ text: own, tone }) => `${own.trim()} ${tone}`))
+    expect(tones).toEqual(expect.arrayContaining(['two suspect warn', 'three gone bad']))
+    press('tab', 'tab')
+    await until(() => expect(text()).toMatch(/two +suspect +12 +http:\/\/two:8080/))
+    press('e', 'down', 'return')
+    await until(() => expect(text()).toContain('pagecache cluster:forget three'))
+  })
+
+  it('one machine has no such list', async () => {
+    const { text } = start()
+    await until(() => expect(text()).not.toMatch(/loading/i))
+    expect(text()).not.toMatch(/nodes/i)
+  })
+})
+
+it('a purge that a node may not have followed stands out, and names the node', async () => {
+  const recent = system()['purgeLog.recent'] as RecentPurges
+  const item = { ...recent.items[0]!, kind: 'tag' as const, unconfirmed: ['two'] }
+  const { rows } = purgesPanel({ ...recent, items: [item] }, [], time)
+  expect(rows[0]).toMatchObject({ bad: true, text: expect.stringContaining('two') })
+  expect(rows[0]!.detail.facts).toContainEqual(['Unconfirmed', 'two'])
+})
+
 describe('purges', () => {
   it('over-purging is seen at a glance: everything, who, top tags, and the proxy that is behind', async () => {
     const { text, press } = start()

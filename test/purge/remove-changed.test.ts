@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import type { NewPurge } from '../../src/cluster/records-ledger.ts'
+import { removeChanged } from '../../src/purge/remove-changed.ts'
+import { openRecords } from '../helpers/records.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
+
+const asked = { selection: { kind: 'urls', urls: ['http://shop.example/a'] } } as const
+
+/** A removal on several machines, and what was done in which order. */
+async function remove(confirm: () => Promise<void>, patience?: number) {
+  const { db, close } = await openRecords({ directory: await tempDir(), now: Date.now, postgres: null })
+  const done: unknown[] = []
+  const cluster = {
+    append: async (_: unknown, __: number, purges: readonly NewPurge[]) => {
+      done.push(purges)
+      return [{ number: 1, identity: '' }]
+    },
+    confirm: async () => {
+      await confirm()
+      done.push('confirmed')
+      return { live: [], unconfirmed: [] }
+    },
+  }
+  const here = { remove: async () => done.push('here') }
+  const removed = await removeChanged({ db, cluster }, asked, here, patience).catch((error: Error) => error.message)
+  await close()
+  return { done, removed }
+}
+
+it('a page that a visitor has changed leaves this node first, and then all others before the answer', async () => {
+  const removals = [{ kind: 'urls', urls: asked.selection.urls }]
+  const turns = () => new Promise<void>((resolve) => setTimeout(resolve, 20))
+  const { done, removed } = await remove(turns)
+  expect(done).toEqual(['here', [{ invalidation: null, removals }], 'confirmed'])
+  expect(removed).toBe(1)
+})
+
+it('the answer to a visitor does not wait for ever for other nodes', async () => {
+  const { done, removed } = await remove(() => new Promise(() => {}), 1)
+  expect(done[0]).toBe('here')
+  expect(removed).toContain('Other nodes have not removed the pages')
+})
