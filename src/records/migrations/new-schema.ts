@@ -2,7 +2,7 @@ import type { NewSchema } from '../records-file.ts'
 
 /** Generated from the migrations by `npm run snapshot`, because running them takes a tenth of a daemon's first start. */
 export const newSchema: NewSchema = {
-  version: 20,
+  version: 22,
   statements: `
 CREATE TABLE "warmup_runs" ("id" text not null primary key, "status" text not null, "sales_channel_id" text, "batch_size" integer not null, "force" integer not null, "total_urls" integer not null, "checked_urls" integer default 0 not null, "processed_urls" integer default 0 not null, "skipped_urls" integer default 0 not null, "failed_urls" integer default 0 not null, "urls_per_second" real default 0 not null, "message" text, "discovery" text not null, "created_at" bigint not null, "updated_at" bigint not null, "finished_at" bigint, "paused_at" bigint, "paused_for" bigint default 0 not null, "concurrency" integer);
 CREATE TABLE "warmup_batches" ("run_id" text not null, "number" integer not null, "sales_channel_id" text not null, "urls" text not null, "size" integer not null, "taken" text default '' not null, "done" text default '' not null, "openings" integer default 0 not null, "finished_at" bigint, constraint "warmup_batches_key" primary key ("run_id", "number"));
@@ -17,11 +17,11 @@ CREATE INDEX "queue_messages_of_worker" on "queue_messages" ("worker") where "le
 CREATE INDEX "queue_messages_due" on "queue_messages" ("available_at") where "lease" is null;
 CREATE UNIQUE INDEX "queue_messages_key" on "queue_messages" ("key") where "key" is not null and "lease" is null and "failed_at" is null;
 CREATE TABLE "queue_workers" ("id" text not null primary key, "host" text not null, "boot_id" text, "pid_namespace" text, "pid" integer not null, "process_started" text, "kind" text not null, "transports" text not null, "types" text not null, "started_at" bigint not null, "seen_at" bigint not null, "beat" bigint default 0 not null, "stopping" integer default 0 not null);
-CREATE TABLE "invalidations" ("id" integer not null primary key autoincrement, "created_at" bigint not null, "source" text not null, "actor" text, "scope" text not null, "value" text, "soft" integer default 0 not null, "pages_removed" integer default 0 not null, "intent" text, "owner" text, "recorded" text, "trace" text, "traced" bigint default 0 not null);
+CREATE TABLE "invalidations" ("id" integer not null primary key autoincrement, "created_at" bigint not null, "source" text not null, "actor" text, "scope" text not null, "value" text, "soft" integer default 0 not null, "pages_removed" integer default 0 not null, "intent" text, "owner" text, "recorded" text, "trace" text, "traced" bigint default 0 not null, "unconfirmed" text);
 CREATE INDEX "invalidations_created" on "invalidations" ("created_at");
 CREATE INDEX "invalidations_intended" on "invalidations" ("id") where "intent" is not null;
 CREATE INDEX "invalidations_tracing" on "invalidations" ("id") where "trace" is not null;
-CREATE TABLE "purges" ("id" integer not null primary key autoincrement, "invalidation_id" bigint not null, "created_at" bigint not null, "source" text not null, "kind" text not null, "url_id" bigint, "tag_id" bigint, "entity_id" bigint, "value" text, "soft" integer default 0 not null, "pages_removed" integer default 0 not null, "response_time" real);
+CREATE TABLE "purges" ("id" integer not null primary key autoincrement, "invalidation_id" bigint not null, "created_at" bigint not null, "source" text not null, "kind" text not null, "url_id" bigint, "tag_id" bigint, "entity_id" bigint, "value" text, "soft" integer default 0 not null, "pages_removed" integer default 0 not null, "response_time" real, "unconfirmed" text);
 CREATE INDEX "purges_created" on "purges" ("created_at");
 CREATE INDEX "purges_of_entity" on "purges" ("entity_id") where "entity_id" is not null;
 CREATE TABLE "purge_deliveries" ("purge_id" bigint not null, "proxy" text not null, "status" text not null, "attempts" integer default 0 not null, "response_time" real, "error" text, "created_at" bigint, "kind" text, "key" text, "soft" integer default 0 not null, constraint "purge_deliveries_key" primary key ("purge_id", "proxy")) without rowid;
@@ -73,5 +73,7 @@ CREATE VIEW cluster_server as select 'sqlite' as identity, cast(unixepoch('subse
 CREATE TABLE "cluster_clock" ("id" bigint not null primary key, "number" bigint not null, "floor" bigint not null, "history" text not null, "settled" text not null);
 CREATE TABLE "cluster_purges" ("number" bigint not null primary key, "at" bigint not null, "store" text not null, "invalidation_id" bigint, "removals" text not null);
 CREATE INDEX "cluster_purges_of_invalidation" on "cluster_purges" ("invalidation_id");
-CREATE TABLE "cluster_members" ("id" text not null primary key, "node" text not null, "store" text not null, "version" text not null, "state" text not null, "position" bigint not null, "renewal" bigint not null, "lease" bigint not null, "alone" bigint not null, "since" bigint not null, "seen_at" bigint not null, "marked_at" bigint not null)`,
+CREATE TABLE "cluster_members" ("id" text not null primary key, "node" text not null, "store" text not null, "version" text not null, "state" text not null, "position" bigint not null, "renewal" bigint not null, "lease" bigint not null, "alone" bigint not null, "since" bigint not null, "seen_at" bigint not null, "marked_at" bigint not null, "address" text, "process" text, "replaced" bigint default 0 not null, "answered" bigint default 0 not null, "statistics" text);
+CREATE TABLE "cluster_questions" ("id" bigint not null primary key, "number" bigint not null);
+CREATE TABLE "cluster_removed" ("number" bigint not null, "member" text not null, "node" text not null, "counts" text not null, constraint "cluster_removed_key" primary key ("number", "member"))`,
 }
