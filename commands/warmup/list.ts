@@ -1,6 +1,7 @@
+import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { listFlags, presentList, type Column, type EntryOf } from '#src/cli/list.ts'
-import { listWarmups } from '#src/operations/warmup.ts'
+import { listWarmups, warmupStatuses } from '#src/operations/warmup.ts'
 
 const columns: readonly Column<EntryOf<typeof listWarmups>>[] = [
   { name: 'id', value: (run) => run.id, kind: 'id' },
@@ -22,13 +23,21 @@ export default class WarmupList extends BaseCommand {
       command: `<%= config.bin %> <%= command.id %> --json | jq -r '.items[] | select(.status == "running").id'`,
     },
   ]
-  static override flags = listFlags
+  static override flags = {
+    status: Flags.option({ options: warmupStatuses, summary: 'Only warmups in this state.' })(),
+    ...listFlags,
+  }
 
   async run() {
     const { flags } = await this.parse(WarmupList)
-    const empty = 'No warmup has run yet. Start one with: pagecache warmup:start'
-    return this.perform(listWarmups, { limit: flags.limit, offset: flags.offset }, (value, output) =>
-      presentList({ columns, ...value, noun: 'warmup', empty }, output, flags),
+    const none = 'No warmup has run yet. Start one with: pagecache warmup:start'
+    const { status, limit, offset } = flags
+    return this.perform(listWarmups, { status, limit, offset }, (value, output) =>
+      presentList(
+        { columns, ...value, noun: 'warmup', empty: status === undefined ? none : `No warmup is ${status}.` },
+        output,
+        flags,
+      ),
     )
   }
 }

@@ -3,8 +3,8 @@ import type { Statistics as StatisticsValue, listPages } from '../operations/cac
 import type { listNodes } from '../operations/cluster.ts'
 import type { showConfig } from '../operations/config.ts'
 import type { inspectPage } from '../operations/inspect.ts'
-import type { listFailedMessages, MessengerStatistics } from '../operations/messenger.ts'
-import type { purgeStatistics, PurgeItemValue, recentInvalidations, recentPurges } from '../operations/purge-log.ts'
+import type { listFailedMessages, MessengerStatistics, showFailedMessage } from '../operations/messenger.ts'
+import type { purgeStatistics, PurgeItemValue, recentInvalidations } from '../operations/purge-log.ts'
 import type { ValueOf } from '../operations/operation.ts'
 import type { listScheduledTasks } from '../operations/scheduled-task.ts'
 import type { listStages, StagePreviewValue, StageStatisticsValue, StageValue } from '../operations/stages.ts'
@@ -16,19 +16,20 @@ export type Statistics = StatisticsValue
 export type NodeList = ValueOf<typeof listNodes>
 export type ConfigValues = ValueOf<typeof showConfig>
 export type Traffic = ValueOf<typeof readTraffic>
-export type PageList = ValueOf<typeof listPages>
+export type PageItem = ValueOf<typeof listPages>['items'][number]
 export type Inspection = ValueOf<typeof inspectPage>
 export type WarmupWatch = ValueOf<typeof watchWarmup>
 export type WarmupProgress = NonNullable<WarmupWatch['progress']>
-export type WarmupList = ValueOf<typeof listWarmups>
-export type Failures = ValueOf<typeof listWarmupFailures>
+export type WarmupItem = ValueOf<typeof listWarmups>['items'][number]
+export type { WarmupFailures } from '../operations/warmup.ts'
+export type WarmupFailure = ValueOf<typeof listWarmupFailures>['items'][number]
 export type QueueStatistics = MessengerStatistics
-export type FailedMessages = ValueOf<typeof listFailedMessages>
+export type ShownMessage = ValueOf<typeof showFailedMessage>
+export type FailedMessage = ValueOf<typeof listFailedMessages>['items'][number]
 export type ReverseProxyStatistics = ValueOf<typeof purgeStatistics>
 export type { Purged } from '../operations/purge.ts'
 export type PurgeItem = PurgeItemValue
-export type PurgeList = ValueOf<typeof recentPurges>
-export type InvalidationList = ValueOf<typeof recentInvalidations>
+export type InvalidationItem = ValueOf<typeof recentInvalidations>['items'][number]
 export type ScheduledTasks = ValueOf<typeof listScheduledTasks>
 export type Stage = StageValue
 export type StageList = ValueOf<typeof listStages>

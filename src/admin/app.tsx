@@ -3,6 +3,7 @@ import type { FunctionComponent } from 'preact'
 import { createApi, restoreSession, type Renew, type Session } from './api.ts'
 import { ApiContext } from './api-context.ts'
 import { timeZone } from './format.ts'
+import { forgetDrafts } from './kept-drafts.ts'
 import { Login } from './login.tsx'
 import { Notices } from './notices.tsx'
 import { OverviewView } from './overview.tsx'
@@ -55,11 +56,13 @@ function Shell({ session, renew, onOut }: { session: Session; renew: Renew; onOu
   const { view: name } = useRoute()
   const { title, View } = views[name] ?? views['overview']!
   // Without the daemon the cookie stays, but the page forgets the session.
-  const logOut = () =>
+  const logOut = () => {
+    forgetDrafts()
     void api.logOut().then(
       () => onOut(''),
       (error: Error) => onOut(error.message),
     )
+  }
   return (
     <ApiContext.Provider value={api}>
       <a class="skip" href="#content" onClick={(event) => skip(event)}>

@@ -3,11 +3,14 @@ import { Confirm, Danger, DangerZone } from './actions.tsx'
 import { useApi } from './api-context.ts'
 import { ShareBars, TimeChart } from './chart.tsx'
 import { formatBytes, formatCount, formatCounted, formatMs, formatShare, unconfirmedText } from './format.ts'
+import { LocalPager, LocalSearch, pick, useList } from './list.tsx'
 import { NodesPanel } from './nodes.tsx'
 import { Figure, Known, Panel } from './parts.tsx'
 import { Table } from './table.tsx'
+import { TagActions } from './url-actions.tsx'
 import { TrafficPanel } from './traffic.tsx'
 import { useResource } from './use-resource.ts'
+import { Key } from './words.tsx'
 
 /** Page types with their names in `byTypeDetailed`. */
 const singular = {
@@ -49,21 +52,33 @@ export function OverviewView() {
                   lines={[{ name: 'Purges', values: hourly.map(({ purges: count }) => count) }]}
                 />
               )}
-              {topTags.length === 0 ? null : (
-                <Table
-                  caption="Tags purged most often"
-                  head={['Tag', 'Purges']}
-                  rows={topTags.slice(0, 5).map(({ tag, count }) => [{ by: tag, shown: <code>{tag}</code> }, count])}
-                  keys={topTags.map(({ tag }) => tag)}
-                  sort="here"
-                  empty=""
-                />
-              )}
+              {topTags.length === 0 ? null : <TopTags items={topTags} />}
             </>
           )}
         </Known>
       </Panel>
       {statistics.value === null ? null : <Clearing value={statistics.value} onCleared={statistics.refresh} />}
+    </>
+  )
+}
+
+function TopTags({ items }: { items: ReverseProxyStatistics['topTags'] }) {
+  const list = useList('tags', 10)
+  const found = pick(list, items, ({ tag }) => tag)
+  return (
+    <>
+      <h3>Tags purged most often</h3>
+      <LocalSearch list={list} count={items.length} label="Tag contains" />
+      <Table
+        caption="Tags purged most often"
+        head={['Tag', 'Purges', '']}
+        rows={found.map(({ tag, count }) => [{ by: tag, shown: <Key text={tag} /> }, count, <TagActions tag={tag} />])}
+        keys={found.map(({ tag }) => tag)}
+        sort="here"
+        part={list}
+        empty="Nothing matches."
+      />
+      <LocalPager list={list} total={found.length} />
     </>
   )
 }

@@ -1,24 +1,30 @@
 import { useEffect, useState } from 'preact/hooks'
-import { readableUrl } from '../lib/safe-text.ts'
+import { printable } from '../lib/safe-text.ts'
 import { Form } from './actions.tsx'
-import type { Inspection, PageList } from './answers.ts'
+import type { Inspection, PageItem } from './answers.ts'
 import { useChannels } from './channels.ts'
 import { assertNamesPage, toUrls, type Channel } from './urls.ts'
 import { formatBytes, formatCounted, formatSeconds } from './format.ts'
+import { Pager, useList } from './list.tsx'
+import { usePortion } from './log.tsx'
 import { Field, Known, Panel, Time } from './parts.tsx'
 import { useRoute } from './route.ts'
-import { Pager, Table, type Order } from './table.tsx'
+import { Table, type Order } from './table.tsx'
 import { UrlActions } from './url-actions.tsx'
+import { useQuestion } from './use-question.ts'
 import { useResource } from './use-resource.ts'
+import { Key } from './words.tsx'
 
 const types = [
   { value: '', name: 'All types' },
   ...['products', 'categories', 'cms', 'listings', 'buybox'].map((type) => ({ value: type, name: type })),
 ]
-const portion = 50
 
 /** Columns and the names of their orders in the API. */
 const orders: Readonly<Record<string, string>> = { URL: 'url', Hits: 'hits', Size: 'size', Stored: 'stored' }
+
+/** Another question begins at the first row. */
+const firstPage = { 'pages-from': '' }
 
 export function PagesView() {
   const channels = useChannels()
@@ -35,16 +41,19 @@ export function PagesView() {
 
 function Filter() {
   const { params, change } = useRoute()
-  const [tag, setTag] = useState(params['tag'] ?? '')
-  const [prefix, setPrefix] = useState(params['prefix'] ?? '')
+  const [tag, setTag] = useState('')
+  const [prefix, setPrefix] = useState('')
+  // A link, and Back, change them too.
+  useEffect(() => setTag(params['tag'] ?? ''), [params['tag']])
+  useEffect(() => setPrefix(params['prefix'] ?? ''), [params['prefix']])
   const search = async () => {
     if (prefix.trim() !== '') assertNamesPage(prefix.trim())
-    change({ tag: tag.trim(), prefix: prefix.trim(), offset: '' })
+    change({ tag: tag.trim(), prefix: prefix.trim(), ...firstPage })
     return ''
   }
   return (
     <Form label="Search" submit={search}>
-      <Field label="Type" value={params['type'] ?? ''} set={(type) => change({ type, offset: '' })} list={types} />
+      <Field label="Type" value={params['type'] ?? ''} set={(type) => change({ type, ...firstPage })} list={types} />
       <Field label="Tag" type="search" value={tag} set={setTag} />
       <Field label="URL or path begins with" type="search" value={prefix} set={setPrefix} width="wide" />
     </Form>
@@ -54,14 +63,15 @@ function Filter() {
 function List({ channels }: { channels: readonly Channel[] }) {
   const { params, change } = useRoute()
   const { type, tag, prefix = '', sort = '' } = params
-  const offset = Number(params['offset'] ?? 0) || 0
-  const pages = useResource<PageList>(
-    'vendor-cache/pages',
-    { type, tag, prefix: toUrls(prefix, channels)[0], sort, limit: portion, offset },
-    /hits|size/.test(sort) ? 60_000 : 5000,
-  )
+  const list = useList('pages', 50)
+  const pages = usePortion<PageItem>('vendor-cache/pages', list, /hits|size/.test(sort) ? 60_000 : 5000, {
+    type,
+    tag,
+    prefix: toUrls(prefix, channels)[0],
+    sort,
+  })
   const sortBy = ({ column, descending }: Order) =>
-    change({ sort: `${descending ? '-' : ''}${orders[column]}`, offset: '' })
+    change({ sort: `${descending ? '-' : ''}${orders[column]}`, ...firstPage })
   return (
     <Known of={pages}>
       {({ items, total }) => (
@@ -71,7 +81,7 @@ function List({ channels }: { channels: readonly Channel[] }) {
             caption="Cached pages"
             head={['URL', 'Type', 'State', 'Hits', 'Size', 'Stored', '']}
             rows={items.map((page) => [
-              <code>{readableUrl(page.url)}</code>,
+              <Key text={page.url} />,
               page.type,
               <span class={`badge ${page.state === 'fresh' ? 'ok' : 'paused'}`}>{page.state}</span>,
               page.hits,
@@ -87,7 +97,7 @@ function List({ channels }: { channels: readonly Channel[] }) {
                 : 'No cached pages yet. Visit the shop, or start a warmup.'
             }
           />
-          <Pager offset={offset} portion={portion} total={total} set={(next) => change({ offset: String(next) })} />
+          <Pager list={list} total={total} />
         </>
       )}
     </Known>
@@ -101,11 +111,8 @@ function toOrder(sort: string): Order | null {
 }
 
 function Inspect({ channels }: { channels: readonly Channel[] }) {
-  const { params, change } = useRoute()
-  const asked = params['inspect'] ?? ''
-  const [url, setUrl] = useState(asked)
-  // A row of a list asks for its page by a link.
-  useEffect(() => setUrl(asked), [asked])
+  const { change } = useRoute()
+  const { asked, text: url, setText: setUrl, place } = useQuestion('inspect')
   const question = toUrls(asked, channels)[0]
   const inspection = useResource<Inspection>(
     asked === '' ? null : 'vendor-cache/pages/inspect',
@@ -118,7 +125,7 @@ function Inspect({ channels }: { channels: readonly Channel[] }) {
     return ''
   }
   return (
-    <Panel title="Is this page cached?">
+    <Panel title="Is this page cached?" place={place}>
       <Form label="Inspect" submit={inspect}>
         <Field label="URL or path of the page" type="search" value={url} set={setUrl} width="wide" />
       </Form>
@@ -128,7 +135,7 @@ function Inspect({ channels }: { channels: readonly Channel[] }) {
             <>
               <p>
                 <span class={`badge ${cached ? 'completed' : 'paused'}`}>{cached ? 'cached' : 'not cached'}</span>{' '}
-                <code>{readableUrl(canonical)}</code> {reason}
+                <Key text={canonical} /> {reason}
               </p>
               <ul>
                 {explanation.map((line) => (
@@ -139,7 +146,7 @@ function Inspect({ channels }: { channels: readonly Channel[] }) {
                 caption="Stored variants"
                 head={['Variant', 'State', 'Fresh for', 'Hits', 'Size', 'Tags']}
                 rows={pages.map((page) => [
-                  <code>{page.key}</code>,
+                  <Key text={page.key} />,
                   page.state,
                   { by: page.freshnessLeft, shown: formatSeconds(page.freshnessLeft) },
                   page.hits,
@@ -163,11 +170,11 @@ const shownTags = 6
 
 /** The tags of a page; many are folded. */
 function Tags({ of }: { of: readonly string[] }) {
-  if (of.length <= shownTags) return <code>{of.join(' ')}</code>
+  if (of.length <= shownTags) return <code>{printable(of.join(' '))}</code>
   return (
     <details class="tags">
       <summary>{formatCounted(of.length, 'tag')}</summary>
-      <code>{of.join(' ')}</code>
+      <code>{printable(of.join(' '))}</code>
     </details>
   )
 }

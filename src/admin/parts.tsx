@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import type { Channel } from './urls.ts'
 import { formatTime } from './format.ts'
 import type { Resource } from './use-resource.ts'
@@ -8,13 +8,16 @@ export function Panel({
   title,
   children,
   aside,
+  place,
 }: {
   title: string
   children: ComponentChildren
   aside?: ComponentChildren
+  /** Where to put the element, for one that takes the focus. */
+  place?: RefObject<HTMLElement | null>
 }) {
   return (
-    <section class="panel">
+    <section class="panel" ref={place ?? null} tabIndex={place ? -1 : undefined}>
       <div class="panel-head">
         <h2>{title}</h2>
         {aside}
@@ -49,7 +52,9 @@ export function Known<T>({ of, children }: { of: Resource<T>; children: (value: 
     <>
       {of.error ? <ErrorNotice error={of.error} stale={of.value !== null} /> : null}
       {of.value !== null ? (
-        children(of.value)
+        <div class={of.isOld ? 'old' : undefined} aria-busy={of.isOld}>
+          {children(of.value)}
+        </div>
       ) : of.error ? null : (
         <p class="loading" aria-busy="true">
           Loading …

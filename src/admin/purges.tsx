@@ -1,16 +1,17 @@
 import { useState } from 'preact/hooks'
-import { readableUrl } from '../lib/safe-text.ts'
 import { Form } from './actions.tsx'
-import type { InvalidationList, Purged, PurgeItem, PurgeList } from './answers.ts'
+import type { InvalidationItem, Purged, PurgeItem } from './answers.ts'
 import { useApi } from './api-context.ts'
 import { useChannels } from './channels.ts'
-import { assertNamesPage, toUrls } from './urls.ts'
-import { formatCount, formatCounted, formatMs, unconfirmedText } from './format.ts'
-import { Field, Known, Panel, Time } from './parts.tsx'
+import { formatCount, formatCounted, unconfirmedText } from './format.ts'
+import { LocalPager, LocalSearch, pick, useList } from './list.tsx'
+import { Log, useLog } from './log.tsx'
+import { Field, Known, Panel } from './parts.tsx'
+import { InvalidationTable, PurgeTable, textOf } from './purge-tables.tsx'
 import { useRoute } from './route.ts'
-import { Pager, Table, type Cell } from './table.tsx'
-import { Copy, UrlActions } from './url-actions.tsx'
-import { useResource } from './use-resource.ts'
+import { useQuestion } from './use-question.ts'
+import { assertNamesPage, toUrls } from './urls.ts'
+import { useResource, type Resource } from './use-resource.ts'
 
 const entityTypes = [
   { value: 'product', name: 'Product' },
@@ -23,23 +24,24 @@ const entityTypes = [
   { value: 'snippet_set', name: 'Snippet set' },
   { value: 'theme', name: 'Theme' },
 ]
-const portion = 25
 
 export function PurgesView() {
-  const [offset, setOffset] = useState(0)
-  const recent = useResource<PurgeList>('vendor-cache/reverse-proxy-stats/recent', { limit: portion, offset }, 2000)
+  const list = useList('purges')
+  const recent = useLog<PurgeItem>('vendor-cache/reverse-proxy-stats/recent', list, 2000)
   return (
     <>
       <PurgeForm onPurged={recent.refresh} />
       <Panel title="Recent purges">
-        <Known of={recent}>
-          {({ items, total }) => (
-            <>
-              <Purges caption="Purges, newest first" items={items} />
-              <Pager offset={offset} portion={portion} total={total} set={setOffset} />
-            </>
+        <Log of={recent} list={list} label="URL, tag, type, source or actor contains">
+          {(items, empty) => (
+            <PurgeTable
+              caption="Purges, newest first"
+              items={items}
+              isWhole={recent.value?.total === items.length}
+              empty={empty ?? 'No purges yet.'}
+            />
           )}
-        </Known>
+        </Log>
       </Panel>
       <UrlFlow />
       <EntityTimeline />
@@ -89,67 +91,43 @@ function PurgeForm({ onPurged }: { onPurged(): void }) {
 }
 
 function Invalidations() {
-  const [offset, setOffset] = useState(0)
-  const invalidations = useResource<InvalidationList>(
-    'vendor-cache/invalidation-log/recent',
-    { limit: portion, offset },
-    5000,
-  )
+  const list = useList('invalidations')
+  const invalidations = useLog<InvalidationItem>('vendor-cache/invalidation-log/recent', list, 5000)
   return (
     <Panel title="Invalidations">
-      <Known of={invalidations}>
-        {({ items, total }) => (
-          <>
-            <Table
-              caption="Invalidations, newest first"
-              head={['At', 'Source', 'Actor', 'Scope', 'Value', 'Pages', '']}
-              rows={items.map((item) => [
-                <Time at={item.at} />,
-                item.source,
-                item.actor ?? '–',
-                item.scope,
-                <code>{item.value ?? ''}</code>,
-                <>
-                  {item.pagesRemoved ?? '–'} <Unconfirmed nodes={item.unconfirmed} />
-                </>,
-                item.value === null ? null : <Copy text={item.value} />,
-              ])}
-              keys={items.map((item) => item.id)}
-              empty="No invalidations yet."
-            />
-            <Pager offset={offset} portion={portion} total={total} set={setOffset} />
-          </>
+      <Log of={invalidations} list={list} label="Value, scope, source or actor contains">
+        {(items, empty) => (
+          <InvalidationTable
+            items={items}
+            isWhole={invalidations.value?.total === items.length}
+            empty={empty ?? 'No invalidations yet.'}
+          />
         )}
-      </Known>
+      </Log>
     </Panel>
   )
 }
 
 function UrlFlow() {
-  const { params, change } = useRoute()
-  const asked = params['url'] ?? ''
-  const [url, setUrl] = useState(asked)
+  const { change } = useRoute()
+  const { asked, text: url, setText: setUrl, place } = useQuestion('url')
   const question = toUrls(asked, useChannels())[0]
-  const flow = useResource<{ items: PurgeItem[]; total: number }>(
+  const flow = useResource<History>(
     asked === '' ? null : 'vendor-cache/reverse-proxy-log/url-flow',
     { url: question, limit: 1000 },
     5000,
   )
   const show = async () => {
     if (url.trim() !== '') assertNamesPage(url.trim())
-    change({ url: url.trim() })
+    change({ url: url.trim(), flow: '', 'flow-from': '' })
     return ''
   }
   return (
-    <Panel title="Why was this page removed?">
+    <Panel title="Why was this page removed?" place={place}>
       <Form label="Show purges" submit={show}>
         <Field label="URL or path of the page" type="search" value={url} set={setUrl} width="wide" />
       </Form>
-      {asked === '' ? null : (
-        <Known of={flow}>
-          {({ items, total }) => <Purges caption={captionOf(question!, items.length, total)} items={items} />}
-        </Known>
-      )}
+      {asked === '' ? null : <Purges name="flow" what={question!} of={flow} />}
     </Panel>
   )
 }
@@ -157,21 +135,20 @@ function UrlFlow() {
 function EntityTimeline() {
   const { params, change } = useRoute()
   const entityType = params['entity'] ?? 'product'
-  const asked = params['id'] ?? ''
-  const [id, setId] = useState(asked)
+  const { asked, text: id, setText: setId, place } = useQuestion('id')
   const looksLikeId = /^[0-9a-f-]{32,36}$/i.test(asked)
   const named = entityType === 'product' && !looksLikeId ? { entityNumber: asked } : { entityId: asked }
-  const timeline = useResource<{ items: PurgeItem[]; total: number }>(
+  const timeline = useResource<History>(
     asked === '' ? null : 'vendor-cache/reverse-proxy-log/entity-timeline',
     { entityType, ...named, limit: 1000 },
     5000,
   )
   const show = async () => {
-    change({ id: id.trim() })
+    change({ id: id.trim(), timeline: '', 'timeline-from': '' })
     return ''
   }
   return (
-    <Panel title="What did this record purge?">
+    <Panel title="What did this record purge?" place={place}>
       <Form label="Show purges" submit={show}>
         <Field label="Record" value={entityType} set={(entity) => change({ entity })} list={entityTypes} />
         <Field
@@ -182,78 +159,38 @@ function EntityTimeline() {
           width="wide"
         />
       </Form>
-      {asked === '' ? null : (
-        <Known of={timeline}>
-          {({ items, total }) => (
-            <Purges caption={captionOf(`${entityType} ${asked}`, items.length, total)} items={items} />
-          )}
-        </Known>
-      )}
+      {asked === '' ? null : <Purges name="timeline" what={`${entityType} ${asked}`} of={timeline} />}
     </Panel>
   )
 }
 
-function captionOf(what: string, shown: number, total: number): string {
-  return `Purges of ${what}, oldest first${shown < total ? `: the newest ${formatCount(shown)} of ${formatCount(total)}` : ''}`
+/** The latest purges of a page or a record, oldest first. */
+interface History {
+  items: readonly PurgeItem[]
+  total: number
 }
 
-function Purges({ caption, items }: { caption: string; items: readonly PurgeItem[] }) {
+function Purges({ name, what, of }: { name: string; what: string; of: Resource<History> }) {
+  const list = useList(name)
   return (
-    <Table
-      caption={caption}
-      head={['At', 'Key', 'Source', 'Pages', 'Proxies', '']}
-      rows={items.map(toRow)}
-      keys={items.map((item) => item.id)}
-      empty="No purges."
-    />
+    <Known of={of}>
+      {({ items, total }) => {
+        const found = pick(list, items.toReversed(), textOf)
+        const most = items.length < total ? `: the newest ${formatCount(items.length)} of ${formatCount(total)}` : ''
+        return (
+          <>
+            <LocalSearch list={list} count={items.length} label="Key, source or actor contains" />
+            <PurgeTable
+              caption={`Purges of ${what}, newest first${most}`}
+              items={found}
+              part={list}
+              isWhole={items.length === total}
+              empty={list.search === '' ? 'No purges.' : 'Nothing matches.'}
+            />
+            <LocalPager list={list} total={found.length} />
+          </>
+        )
+      }}
+    </Known>
   )
-}
-
-/** Nodes that had no lease, and may have served the pages for a while after the purge. */
-function Unconfirmed({ nodes }: { nodes: readonly string[] }) {
-  return (
-    <>
-      {nodes.map((name) => (
-        <span key={name} class="badge unconfirmed" title="It had no lease and may have served old pages for a while">
-          {name}: unconfirmed
-        </span>
-      ))}
-    </>
-  )
-}
-
-function toRow(item: PurgeItem): Cell[] {
-  const entity = item.entityType ? `${item.entityType} ${item.entityNumber ?? item.entityId ?? ''}` : null
-  const key = item.url ?? item.tag ?? item.type ?? item.value ?? ''
-  const shown = item.url === null ? key : readableUrl(item.url)
-  return [
-    <Time at={item.createdAt} />,
-    <span>
-      {item.kind} <code>{shown}</code>
-      {entity ? <small>{entity}</small> : null}
-    </span>,
-    item.source,
-    item.mode === 'hard' ? (
-      formatCount(item.pagesRemoved)
-    ) : (
-      <>
-        {formatCount(item.pagesRemoved)}{' '}
-        <small>{item.mode === 'soft' ? 'stale' : 'stale: above purge.softAbove'}</small>
-      </>
-    ),
-    item.proxies.length + item.unconfirmed.length === 0 ? (
-      '–'
-    ) : (
-      <span>
-        <Unconfirmed nodes={item.unconfirmed} />
-        {item.proxies.map((proxy) => (
-          <span key={proxy.name} class={`badge ${proxy.status}`} title={proxy.error ?? undefined}>
-            {proxy.name}: {proxy.status}
-            {proxy.responseTime === null ? '' : ` in ${formatMs(proxy.responseTime)}`}
-          </span>
-        ))}
-      </span>
-    ),
-    item.url ? <UrlActions url={item.url} purges={false} /> : key === '' ? null : <Copy text={key} />,
-  ]
 }

@@ -1,43 +1,79 @@
-import { useState } from 'preact/hooks'
+import { printable } from '../lib/safe-text.ts'
 import { Act, Confirm, Danger, DangerZone } from './actions.tsx'
-import type { FailedMessages, QueueStatistics } from './answers.ts'
+import { Arriving } from './arriving.tsx'
+import type { FailedMessage, QueueStatistics, ShownMessage } from './answers.ts'
 import { useApi } from './api-context.ts'
 import { formatCount, formatCounted, formatSeconds } from './format.ts'
+import { ListSearch, Pager, useList } from './list.tsx'
+import { usePortion } from './log.tsx'
 import { Figure, Known, Panel, Time } from './parts.tsx'
-import { Pager, Table } from './table.tsx'
+import { useRoute } from './route.ts'
+import { Table } from './table.tsx'
 import { Tasks } from './tasks.tsx'
+import { Copy } from './url-actions.tsx'
 import { useResource } from './use-resource.ts'
 
-const portion = 25
-
 export function QueueView() {
-  const [offset, setOffset] = useState(0)
+  const { params } = useRoute()
+  const list = useList('failed')
   const statistics = useResource<QueueStatistics>('vendor-cache/messenger/stats', {}, 2000)
-  const failed = useResource<FailedMessages>('vendor-cache/messenger/failed', { limit: portion, offset }, 5000)
+  const failed = usePortion<FailedMessage>('vendor-cache/messenger/failed', list, 5000, { type: list.search })
   const refresh = () => {
     statistics.refresh()
     failed.refresh()
   }
+  const all = statistics.value?.transports.find(({ name }) => name === 'failed')?.count ?? 0
   return (
     <>
       <Panel title="Messages">
         <Known of={statistics}>{(value) => <Messages value={value} />}</Known>
       </Panel>
       <Panel title="Failed messages">
+        {params['message'] === undefined ? null : (
+          <Arriving key={params['message']}>
+            <Message id={params['message']} />
+          </Arriving>
+        )}
+        {all > 1 || list.search !== '' ? <ListSearch list={list} label="Message type" /> : null}
         <Known of={failed}>
           {({ items, total }) => (
             <>
-              <Failed items={items} total={total} onMoved={refresh} />
-              <Pager offset={offset} portion={portion} total={total} set={setOffset} />
+              <Failed items={items} total={total} search={list.search} onMoved={refresh} />
+              <Pager list={list} total={total} />
             </>
           )}
         </Known>
       </Panel>
       <Tasks />
-      {failed.value === null || failed.value.total === 0 ? null : (
-        <Removal total={failed.value.total} onRemoved={refresh} />
-      )}
+      {all === 0 ? null : <Removal total={all} onRemoved={refresh} />}
     </>
+  )
+}
+
+/** A failed message with its payload. */
+function Message({ id }: { id: string }) {
+  const { change } = useRoute()
+  const shown = useResource<ShownMessage>('vendor-cache/messenger/failed/show', { id }, 60_000)
+  return (
+    <section aria-label="Message">
+      <Known of={shown}>
+        {({ message }) => (
+          <>
+            <p>
+              {message.type} for {message.transport}, created <Time at={message.createdAt} />,{' '}
+              {formatCounted(message.attempts, 'attempt')}
+            </p>
+            <p>{message.error}</p>
+            <pre tabIndex={0} role="region" aria-label="Payload">
+              {printable(JSON.stringify(message.payload, null, 2))}
+            </pre>
+          </>
+        )}
+      </Known>
+      <button type="button" onClick={() => change({ message: '' })}>
+        Close message
+      </button>
+    </section>
   )
 }
 
@@ -75,15 +111,18 @@ function Messages({ value: { transports, workers } }: { value: QueueStatistics }
 }
 
 interface FailedProps {
-  items: FailedMessages['items']
+  items: readonly FailedMessage[]
   total: number
+  /** The type that the list is limited to; empty: all types. */
+  search: string
   onMoved(): void
 }
 
-function Failed({ items, total, onMoved }: FailedProps) {
+function Failed({ items, total, search, onMoved }: FailedProps) {
   const api = useApi()
-  const retry = (ids: readonly string[] | null) => async () => {
-    const { retried } = await api.post<{ retried: number }>('vendor-cache/messenger/failed/retry', { ids })
+  const { change } = useRoute()
+  const retry = (which: { ids: readonly string[] } | { all: true }) => async () => {
+    const { retried } = await api.post<{ retried: number }>('vendor-cache/messenger/failed/retry', which)
     onMoved()
     return `${formatCounted(retried, 'message')} put back.`
   }
@@ -97,15 +136,30 @@ function Failed({ items, total, onMoved }: FailedProps) {
           message.type,
           message.error,
           message.attempts,
-          <Act label="Retry" name={`Retry ${message.type} ${message.id}`} act={retry([message.id])} />,
+          <span class="row-actions">
+            <button
+              type="button"
+              aria-label={`Inspect ${message.type} ${message.id}`}
+              onClick={() => change({ message: message.id })}
+            >
+              Inspect
+            </button>
+            <Act label="Retry" name={`Retry ${message.type} ${message.id}`} act={retry({ ids: [message.id] })} />
+            <Copy text={message.id} />
+          </span>,
         ])}
         keys={items.map((message) => message.id)}
-        sort={total > items.length ? undefined : 'here'}
-        empty="No failed messages."
+        sort="here"
+        isWhole={total === items.length}
+        empty={search === '' ? 'No failed messages.' : 'No failed message has this type.'}
       />
       {total > 0 ? (
         <div class="row">
-          <Act label={`Retry all ${formatCount(total)}`} act={retry(null)} />
+          {search === '' ? (
+            <Act label={`Retry all ${formatCount(total)}`} act={retry({ all: true })} />
+          ) : (
+            <Act label={`Retry these ${items.length}`} act={retry({ ids: items.map(({ id }) => id) })} />
+          )}
         </div>
       ) : null}
     </>
@@ -115,7 +169,7 @@ function Failed({ items, total, onMoved }: FailedProps) {
 function Removal({ total, onRemoved }: { total: number; onRemoved(): void }) {
   const api = useApi()
   const remove = async () => {
-    const { removed } = await api.post<{ removed: number }>('vendor-cache/messenger/failed/remove', { ids: null })
+    const { removed } = await api.post<{ removed: number }>('vendor-cache/messenger/failed/remove', { all: true })
     onRemoved()
     return `${formatCounted(removed, 'message')} removed.`
   }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 /** What the page shows: the fragment of its URL, so that reload, back and links work. `#pages?type=cms` is the view `pages`. */
-export interface Route {
+interface Route {
   view: string
   params: Readonly<Record<string, string>>
 }
@@ -14,8 +14,12 @@ export function linkTo(view: string, params: Params = {}): string {
   return filled.length === 0 ? `#${view}` : `#${view}?${new URLSearchParams(filled)}`
 }
 
-/** The current route, and a function that changes some of its parameters. */
-export function useRoute(): Route & { change(params: Params): void } {
+interface LiveRoute extends Route {
+  /** Changes some of the parameters, in a new entry of the browser's history or in the current one. */
+  change(params: Params, mode?: 'push' | 'replace'): void
+}
+
+export function useRoute(): LiveRoute {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
     const follow = () => setHash(location.hash)
@@ -25,9 +29,11 @@ export function useRoute(): Route & { change(params: Params): void } {
   const route = parse(hash)
   return {
     ...route,
-    change: (params) => {
+    change: (params, mode = 'push') => {
       const now = parse(location.hash)
-      location.hash = linkTo(now.view, { ...now.params, ...params })
+      const link = linkTo(now.view, { ...now.params, ...params })
+      if (mode === 'push') location.hash = link
+      else location.replace(link)
     },
   }
 }

@@ -68,7 +68,7 @@ export function toDraft(stage: Stage | null): Draft {
 }
 
 /** Converts a draft to the request body. The API validates it and explains errors. */
-export function toBody(draft: Draft): object {
+export function toBody(draft: Draft): Readonly<Record<string, unknown>> {
   return {
     name: draft.name,
     active: draft.active,
@@ -88,6 +88,14 @@ export function toBody(draft: Draft): object {
     look: toLook(draft),
     trigger: { delay: numberOf(draft.delay), scroll: numberOf(draft.scroll), exitIntent: draft.exitIntent },
   }
+}
+
+/** The settings in which two drafts differ, so that a save leaves alone what someone else has saved in the meantime. */
+export function toChanges(draft: Draft, base: Draft): object {
+  const before = toBody(base)
+  return Object.fromEntries(
+    Object.entries(toBody(draft)).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
+  )
 }
 
 function orNull(text: string): string | null {

@@ -1,13 +1,14 @@
-import { useState } from 'preact/hooks'
+import { printable } from '../lib/safe-text.ts'
 import type { Stage } from './answers.ts'
-import { Form } from './actions.tsx'
+import { Confirm, Form } from './actions.tsx'
 import { ApiError } from './api.ts'
 import { useApi } from './api-context.ts'
 import { useChannels } from './channels.ts'
 import type { Channel } from './urls.ts'
 import { ChannelField, Field, Panel } from './parts.tsx'
-import { toBody, toDraft, withLabels, type Draft } from './stage-draft.ts'
+import { toBody, toChanges, withLabels, type Draft } from './stage-draft.ts'
 import { PreviewLinks, StagePreview } from './stage-preview.tsx'
+import { useDraft, type OpenDraft } from './use-draft.ts'
 
 const frequencies = ['always', 'once_per_session', 'once'] as const
 const actions = ['none', 'url', 'close', 'scroll'] as const
@@ -30,43 +31,34 @@ export function StageForm({
   stage,
   onSaved,
   onClosed,
-  onChanged,
 }: {
   stage: Stage | null
   onSaved(stage: Stage): void
   onClosed(): void
-  /** Called with each change that is not saved yet. */
-  onChanged(): void
 }) {
   const api = useApi()
-  const [draft, setDraft] = useState(() => toDraft(stage))
+  const open = useDraft(stage)
+  const { draft, change } = open
   const channels = useChannels()
-  const change: Change = (fields) => {
-    setDraft({ ...draft, ...fields })
-    onChanged()
-  }
   const text: Text = (key) => ({ value: draft[key], set: (value) => change({ [key]: value }) })
   const save = async () => {
-    const body = toBody(draft)
     const request =
       stage === null
-        ? api.post<{ stage: Stage }>('vendor-stage/stages', body)
-        : api.send<{ stage: Stage }>('PATCH', `vendor-stage/stages/${stage.id}`, body)
+        ? api.post<{ stage: Stage }>('vendor-stage/stages', toBody(draft))
+        : api.send<{ stage: Stage }>('PATCH', `vendor-stage/stages/${stage.id}`, toChanges(draft, open.base))
     const { stage: saved } = await request.catch((error: Error) => {
       throw error instanceof ApiError ? new ApiError(error.status, withLabels(error.message)) : error
     })
+    open.discard()
     onSaved(saved)
     return 'Saved.'
   }
   return (
     <Panel
-      title={stage === null ? 'New stage' : `Edit ${stage.name}`}
-      aside={
-        <button type="button" onClick={onClosed}>
-          Close without saving
-        </button>
-      }
+      title={stage === null ? 'New stage' : `Edit ${printable(stage.name)}`}
+      aside={<Close open={open} name={printable(stage?.name ?? 'the new stage')} onClosed={onClosed} />}
     >
+      <DraftNotes open={open} />
       <div class="stage-form">
         <Form label="Save" busy="Saving …" submit={save} changes>
           <Rules {...{ draft, change, text, channels }} />
@@ -79,6 +71,42 @@ export function StageForm({
         </div>
       </div>
     </Panel>
+  )
+}
+
+function Close({ open, name, onClosed }: { open: OpenDraft; name: string; onClosed(): void }) {
+  const discard = async () => {
+    open.discard()
+    onClosed()
+    return ''
+  }
+  return (
+    <span class="row-actions">
+      <button type="button" onClick={onClosed}>
+        Close
+      </button>
+      {open.isChanged ? (
+        <Confirm
+          label="Discard changes"
+          title={`Discard the changes of ${name}`}
+          question="What you have typed since the last save is lost."
+          act={discard}
+        />
+      ) : null}
+    </span>
+  )
+}
+
+function DraftNotes({ open: { isRestored, isOverwriting } }: { open: OpenDraft }) {
+  return (
+    <div role="status">
+      {isRestored ? <p class="soft">Your unsaved changes were restored.</p> : null}
+      {isOverwriting ? (
+        <p class="warnings">
+          Someone has saved this stage since your changes began. Save overwrites the settings that you have changed.
+        </p>
+      ) : null}
+    </div>
   )
 }
 

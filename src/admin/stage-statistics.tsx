@@ -5,6 +5,7 @@ import { useApi } from './api-context.ts'
 import { TimeChart } from './chart.tsx'
 import { formatCount, formatShare } from './format.ts'
 import { Field, Figure, Known, Panel } from './parts.tsx'
+import { useRoute } from './route.ts'
 import { useResource } from './use-resource.ts'
 
 /** The events, and their names in the chart. */
@@ -17,19 +18,19 @@ const events = [
 
 /** What visitors did with a stage. */
 export function Statistics({ id, name }: { id: string; name: string }) {
-  const [from, setFrom] = useState('')
-  const [to, setTo] = useState('')
+  const { params, change } = useRoute()
+  const { since = '', to = '' } = params
   const statistics = useResource<StageStatistics>(
     'vendor-stage/stats',
-    { popupId: id, dateFrom: from, dateTo: to },
+    { popupId: id, dateFrom: since, dateTo: to },
     5000,
     'ask',
   )
   return (
     <Panel title={`Statistics of ${name}`}>
       <div class="row">
-        <Field label="From (UTC)" type="date" value={from} set={setFrom} />
-        <Field label="To (inclusive)" type="date" value={to} set={setTo} />
+        <Field label="From (UTC)" type="date" value={since} set={(day) => change({ since: day })} />
+        <Field label="To (inclusive)" type="date" value={to} set={(day) => change({ to: day })} />
       </div>
       <Known of={statistics}>
         {({ totals, rates, series, bucket }) => (

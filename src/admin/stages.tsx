@@ -1,97 +1,94 @@
-import { useRef, useState } from 'preact/hooks'
 import { placeInWindow } from '../lib/time-window.ts'
+import { printable } from '../lib/safe-text.ts'
 import { Act, DangerZone } from './actions.tsx'
+import { Arriving } from './arriving.tsx'
 import type { Stage, StageList } from './answers.ts'
 import { useApi } from './api-context.ts'
-import { formatTime } from './format.ts'
-import { useNotify } from './notices.tsx'
+import { formatCount, formatTime } from './format.ts'
+import { keepDraft, newStage, readDraft } from './kept-drafts.ts'
+import { LocalPager, LocalSearch, pick, useList } from './list.tsx'
 import { Known, Panel } from './parts.tsx'
+import { useRoute } from './route.ts'
 import { StageForm } from './stage-form.tsx'
 import { DeleteStage, EraseCustomer, Statistics } from './stage-statistics.tsx'
-import { Pager, Table } from './table.tsx'
+import { Table } from './table.tsx'
 import { useResource } from './use-resource.ts'
 
-const portion = 50
+/** Most stages that the page lists. */
+const most = 1000
 
 export function StagesView() {
   const api = useApi()
-  const [offset, setOffset] = useState(0)
-  const stages = useResource<StageList>('vendor-stage/stages', { limit: portion, offset }, 5000)
-  const [chosen, setChosen] = useState<Stage | null>(null)
-  const [edited, setEdited] = useState<Stage | 'new' | null>(null)
-  const isChanged = useRef(false)
-  const notify = useNotify()
-  const edit = (stage: Stage | 'new' | null) => {
-    isChanged.current = false
-    setEdited(stage)
-  }
-  const editAnother = (stage: Stage | 'new') => {
-    if (isChanged.current) notify('Save the changed stage first, or close it without saving.', true)
-    else edit(stage)
-  }
-  const saved = (stage: Stage) => {
-    edit(null)
-    setChosen(stage)
+  const { params, change } = useRoute()
+  const stages = useResource<StageList>('vendor-stage/stages', { limit: most }, 5000)
+  const edited = api.canWrite ? params['edit'] : undefined
+  const chosen = params['stage']
+  const nameOf = (id: string) => printable(stages.value?.items.find((stage) => stage.id === id)?.name ?? id)
+  const saved = ({ id }: Stage) => {
+    change({ edit: '', stage: id })
     stages.refresh()
   }
-  // It may be on another page of the list.
-  const nameOf = (stage: Stage) => stages.value?.items.find(({ id }) => id === stage.id)?.name ?? stage.name
-  const duplicated = (copy: Stage) => {
+  const duplicated = ({ id }: Stage) => {
     stages.refresh()
-    editAnother(copy)
+    change({ edit: id })
   }
+  const deleted = (id: string) => {
+    keepDraft(api.clientId, id, null)
+    change({ stage: '', edit: edited === id ? '' : edited })
+    stages.refresh()
+  }
+  const hasNew = readDraft(api.clientId, newStage) !== null
   return (
     <>
       <Panel
         title="Stages"
         aside={
           api.canWrite ? (
-            <button type="button" onClick={() => editAnother('new')}>
-              New stage
+            <button type="button" onClick={() => change({ edit: newStage })}>
+              {hasNew && edited !== newStage ? 'Continue the new stage' : 'New stage'}
             </button>
           ) : null
         }
       >
         <Known of={stages}>
           {({ items, total }) => (
-            <>
-              <StageTable
-                items={items}
-                isWhole={items.length === total}
-                onChosen={setChosen}
-                onEdited={editAnother}
-                onDuplicated={duplicated}
-              />
-              <Pager offset={offset} portion={portion} total={total} set={setOffset} />
-            </>
+            <StageTable items={items} isWhole={items.length === total} onDuplicated={duplicated} />
           )}
         </Known>
       </Panel>
       {edited ? (
-        <StageForm
-          key={edited === 'new' ? 'new' : edited.id}
-          stage={edited === 'new' ? null : edited}
-          onSaved={saved}
-          onClosed={() => edit(null)}
-          onChanged={() => (isChanged.current = true)}
-        />
+        <Arriving key={edited}>
+          <Edited id={edited} onSaved={saved} onClosed={() => change({ edit: '' })} />
+        </Arriving>
       ) : null}
-      {chosen ? <Statistics id={chosen.id} name={nameOf(chosen)} /> : null}
+      {chosen ? (
+        <Arriving key={chosen}>
+          <Statistics id={chosen} name={nameOf(chosen)} />
+        </Arriving>
+      ) : null}
       <DangerZone>
-        {chosen ? (
-          <DeleteStage
-            id={chosen.id}
-            name={nameOf(chosen)}
-            onDeleted={() => {
-              setChosen(null)
-              if (edited !== 'new' && edited?.id === chosen.id) edit(null)
-              stages.refresh()
-            }}
-          />
-        ) : null}
+        {chosen ? <DeleteStage id={chosen} name={nameOf(chosen)} onDeleted={() => deleted(chosen)} /> : null}
         <EraseCustomer />
       </DangerZone>
     </>
+  )
+}
+
+interface EditedProps {
+  id: string
+  onSaved(stage: Stage): void
+  onClosed(): void
+}
+
+function Edited({ id, ...then }: EditedProps) {
+  const path = id === newStage ? null : `vendor-stage/stages/${encodeURIComponent(id)}`
+  const shown = useResource<{ stage: Stage }>(path, {}, 5000)
+  if (path === null) return <StageForm stage={null} {...then} />
+  if (shown.value !== null) return <StageForm stage={shown.value.stage} {...then} />
+  return (
+    <Panel title="Edit a stage">
+      <Known of={shown}>{() => null}</Known>
+    </Panel>
   )
 }
 
@@ -99,52 +96,89 @@ interface StageTableProps {
   items: readonly Stage[]
   /** Whether `items` are all stages. */
   isWhole: boolean
-  onChosen(stage: Stage): void
-  onEdited(stage: Stage): void
   onDuplicated(copy: Stage): void
 }
 
-function StageTable({ items, isWhole, onChosen, onEdited, onDuplicated }: StageTableProps) {
+function StageTable({ items, isWhole, onDuplicated }: StageTableProps) {
+  const list = useList('stages', 50)
+  const found = pick(
+    list,
+    items,
+    (stage) => `${stage.name} ${stateOf(stage)} ${stage.frequency} ${stage.content.headline}`,
+  )
+  return (
+    <>
+      <LocalSearch list={list} count={items.length} label="Name, headline or state contains" />
+      <Table
+        caption="Popup stages"
+        head={['Name', 'State', 'Frequency', 'Shown', 'Events kept', '']}
+        rows={found.map((stage) => [
+          { by: stage.name, shown: <Name stage={stage} /> },
+          { by: stateOf(stage), shown: <State stage={stage} /> },
+          stage.maxPerSession === null ? stage.frequency : `${stage.frequency}, max ${stage.maxPerSession} per session`,
+          { by: stage.from ?? '', shown: describeWindow(stage) },
+          { by: stage.retentionDays === 0 ? Infinity : stage.retentionDays, shown: describeRetention(stage) },
+          <StageActions stage={stage} onDuplicated={onDuplicated} />,
+        ])}
+        keys={found.map(({ id }) => id)}
+        sort="here"
+        part={list}
+        isWhole={isWhole}
+        empty={list.search === '' ? 'No stages yet.' : 'Nothing matches.'}
+      />
+      <LocalPager list={list} total={found.length} />
+      {isWhole ? null : (
+        <p class="soft">
+          These are the first {formatCount(most)} stages. <code>pagecache stage:list --offset {most}</code> lists the
+          others.
+        </p>
+      )}
+    </>
+  )
+}
+
+function StageActions({ stage, onDuplicated }: { stage: Stage; onDuplicated(copy: Stage): void }) {
   const api = useApi()
-  const duplicate = async ({ id }: Stage) => {
+  const { change } = useRoute()
+  const { id, name } = stage
+  const duplicate = async () => {
     onDuplicated((await api.post<{ stage: Stage }>(`vendor-stage/stages/${id}/duplicate`)).stage)
     return ''
   }
   return (
-    <Table
-      caption="Popup stages"
-      head={['Name', 'State', 'Frequency', 'Shown', 'Events kept', '']}
-      rows={items.map((stage) => [
-        stage.name,
-        <State stage={stage} />,
-        stage.maxPerSession === null ? stage.frequency : `${stage.frequency}, max ${stage.maxPerSession} per session`,
-        describeWindow(stage),
-        describeRetention(stage),
-        <span class="row-actions">
-          <button type="button" onClick={() => onChosen(stage)} aria-label={`Statistics of ${stage.name}`}>
-            Statistics
-          </button>
-          {api.canWrite ? (
-            <button type="button" onClick={() => onEdited(stage)} aria-label={`Edit ${stage.name}`}>
-              Edit
-            </button>
-          ) : null}
-          <Act label="Duplicate" name={`Duplicate ${stage.name}`} act={() => duplicate(stage)} />
-        </span>,
-      ])}
-      keys={items.map(({ id }) => id)}
-      sort={isWhole ? 'here' : undefined}
-      empty="No stages yet."
-    />
+    <span class="row-actions">
+      <button type="button" onClick={() => change({ stage: id })} aria-label={`Statistics of ${name}`}>
+        Statistics
+      </button>
+      {api.canWrite ? (
+        <button type="button" onClick={() => change({ edit: id })} aria-label={`Edit ${name}`}>
+          Edit
+        </button>
+      ) : null}
+      <Act label="Duplicate" name={`Duplicate ${name}`} act={duplicate} />
+    </span>
   )
 }
 
-function State({ stage }: { stage: Stage }) {
-  const place = placeInWindow(stage.from, stage.until, Date.now())
-  const isShown = stage.active && place === 'within'
-  const state = !stage.active ? 'off' : { before: 'scheduled', within: 'active', after: 'ended' }[place]
+function Name({ stage: { id, name } }: { stage: Stage }) {
+  const { clientId } = useApi()
   return (
-    <span class={`badge ${isShown ? 'ok' : 'paused'}`}>
+    <>
+      {printable(name)} {readDraft(clientId, id) === null ? null : <span class="badge paused">unsaved changes</span>}
+    </>
+  )
+}
+
+function stateOf({ active, from, until }: Stage): string {
+  return active
+    ? { before: 'scheduled', within: 'active', after: 'ended' }[placeInWindow(from, until, Date.now())]
+    : 'off'
+}
+
+function State({ stage }: { stage: Stage }) {
+  const state = stateOf(stage)
+  return (
+    <span class={`badge ${state === 'active' ? 'ok' : 'paused'}`}>
       {state}
       {stage.statsEnabled ? '' : ', not counted'}
     </span>

@@ -26,19 +26,24 @@ export interface TableProps {
   keys?: readonly string[]
   /** Shown instead of a table without rows. */
   empty: string
-  /** `here`: all rows are in `rows`. Otherwise the columns that the daemon can sort by, and their current order. */
+  /** `here`: the page sorts `rows`. Otherwise the columns that the daemon can sort by, and their current order. */
   sort?: 'here' | { columns: readonly string[]; order: Order | null; set(order: Order): void } | undefined
+  /** Whether `rows` are the whole list; if not, sorting says so. */
+  isWhole?: boolean
+  /** Which of the sorted rows are shown. */
+  part?: { offset: number; portion: number }
 }
 
 /** A table; on a narrow screen each row is a card. */
-export function Table({ caption, head, rows, keys, empty, sort }: TableProps) {
+export function Table({ caption, head, rows, keys, empty, sort, isWhole = true, part }: TableProps) {
   const [own, setOwn] = useState<Order | null>(null)
   if (rows.length === 0) return <p class="empty">{empty}</p>
   const isHere = sort === 'here'
   const order = isHere ? own : (sort?.order ?? null)
-  const shown = rows.map((row, index) => ({ row, key: keys?.[index] ?? String(index) }))
+  const sorted = rows.map((row, index) => ({ row, key: keys?.[index] ?? String(index) }))
   const column = isHere && order !== null ? head.indexOf(order.column) : -1
-  if (column >= 0) shown.sort((one, other) => compare(one.row[column], other.row[column], order!.descending))
+  if (column >= 0) sorted.sort((one, other) => compare(one.row[column], other.row[column], order!.descending))
+  const shown = part === undefined ? sorted : sorted.slice(part.offset, part.offset + part.portion)
   const canSort = (name: string) => name !== '' && (isHere || sort?.columns.includes(name) === true)
   const sortBy = (name: string) => {
     const next = { column: name, descending: order?.column === name ? !order.descending : false }
@@ -81,6 +86,7 @@ export function Table({ caption, head, rows, keys, empty, sort }: TableProps) {
           ))}
         </tbody>
       </table>
+      {column >= 0 && !isWhole ? <p class="soft">Only the rows shown here are sorted.</p> : null}
     </div>
   )
 }
@@ -120,33 +126,4 @@ function compare(one: Cell | undefined, other: Cell | undefined, descending: boo
 function valueOf(cell: Cell | undefined): string | number | null {
   const value = isSorted(cell) ? cell.by : cell
   return typeof value === 'string' || typeof value === 'number' ? value : null
-}
-
-/** Moves through a list that the daemon sends in portions. */
-export function Pager({
-  offset,
-  portion,
-  total,
-  set,
-}: {
-  offset: number
-  portion: number
-  total: number
-  set(offset: number): void
-}) {
-  if (total <= portion && offset === 0) return null
-  const last = Math.min(total, offset + portion)
-  return (
-    <div class="row pager" role="group" aria-label="Pages of the list">
-      <button type="button" disabled={offset === 0} onClick={() => set(Math.max(0, offset - portion))}>
-        Previous
-      </button>
-      <button type="button" disabled={last >= total} onClick={() => set(offset + portion)}>
-        Next
-      </button>
-      <span class="soft">
-        {formatCount(Math.min(offset + 1, last))} to {formatCount(last)} of {formatCount(total)}
-      </span>
-    </div>
-  )
 }

@@ -3,6 +3,7 @@ import type { ScheduledTasks } from './answers.ts'
 import { useApi } from './api-context.ts'
 import { Known, Panel, Time } from './parts.tsx'
 import { Table } from './table.tsx'
+import { Copy } from './url-actions.tsx'
 import { useResource } from './use-resource.ts'
 
 export function Tasks() {
@@ -26,7 +27,10 @@ export function Tasks() {
               { by: task.lastExecution, shown: <Time at={task.lastExecution} /> },
               { by: task.status, shown: <span class={`badge ${task.status}`}>{task.status}</span> },
               task.error ?? task.result ?? '–',
-              <Act label="Run now" name={`Run now: ${task.name}`} act={schedule(task.name)} />,
+              <span class="row-actions">
+                <Act label="Run now" name={`Run now: ${task.name}`} act={schedule(task.name)} />
+                <Copy text={task.name} />
+              </span>,
             ])}
             keys={items.map((task) => task.name)}
             sort="here"

@@ -5,11 +5,13 @@ import { useChannels } from './channels.ts'
 import type { Channel } from './urls.ts'
 import { TimeChart } from './chart.tsx'
 import { formatBytes, formatCount, formatMs, formatRatio } from './format.ts'
+import { LocalPager, LocalSearch, pick, useList } from './list.tsx'
 import { ChannelField, Choices, Field, Figure, Known, Panel } from './parts.tsx'
 import { useRoute } from './route.ts'
 import { Table } from './table.tsx'
 import { UrlActions } from './url-actions.tsx'
 import { useResource } from './use-resource.ts'
+import { Key } from './words.tsx'
 
 const ranges = ['1 h', '24 h', '7 d', '30 d'] as const
 const charts = ['Requests', 'Hit ratio', 'Bytes', 'Shop time'] as const
@@ -87,24 +89,35 @@ function Shown({ value, channels }: { value: Traffic; channels: readonly Channel
             empty=""
           />
           <h3>Most frequent misses</h3>
-          <Table
-            caption="Most frequent misses"
-            head={['Path', 'Reason', 'Misses', 'Shop time', '']}
-            rows={topMisses
-              .slice(0, 10)
-              .map(({ path, reason, requests, originTime, salesChannelId }) => [
-                { by: path, shown: <code>{readableUrl(path)}</code> },
-                reason,
-                requests,
-                { by: originTime, shown: formatMs(originTime) },
-                <UrlActions url={urlOf(path, salesChannelId, channels)} />,
-              ])}
-            keys={topMisses.map(({ path, reason }) => `${path} ${reason}`)}
-            sort="here"
-            empty="No misses in this time."
-          />
+          <TopMisses items={topMisses} channels={channels} />
         </>
       )}
+    </>
+  )
+}
+
+function TopMisses({ items, channels }: { items: Traffic['topMisses']; channels: readonly Channel[] }) {
+  const list = useList('misses', 10)
+  const found = pick(list, items, ({ path, reason }) => `${path} ${readableUrl(path)} ${reason}`)
+  return (
+    <>
+      <LocalSearch list={list} count={items.length} label="Path or reason contains" />
+      <Table
+        caption="Most frequent misses"
+        head={['Path', 'Reason', 'Misses', 'Shop time', '']}
+        rows={found.map(({ path, reason, requests, originTime, salesChannelId }) => [
+          { by: path, shown: <Key text={path} /> },
+          reason,
+          requests,
+          { by: originTime, shown: formatMs(originTime) },
+          <UrlActions url={urlOf(path, salesChannelId, channels)} />,
+        ])}
+        keys={found.map(({ path, reason }) => `${path} ${reason}`)}
+        sort="here"
+        part={list}
+        empty={list.search === '' ? 'No misses in this time.' : 'Nothing matches.'}
+      />
+      <LocalPager list={list} total={found.length} />
     </>
   )
 }

@@ -1,39 +1,52 @@
 import { Act } from './actions.tsx'
+import type { Purged } from './answers.ts'
 import { useApi } from './api-context.ts'
-import { formatCounted } from './format.ts'
+import { formatCounted, unconfirmedText } from './format.ts'
 import { useNotify } from './notices.tsx'
 import { linkTo } from './route.ts'
 
 /** What can be done with a URL in a list. */
-export function UrlActions({
-  url,
-  purges = true,
+export function UrlActions({ url, onChanged }: { url: string; onChanged?: () => void }) {
+  return <Actions name={url} link={linkTo('pages', { inspect: url })} target={{ urls: [url] }} onChanged={onChanged} />
+}
+
+/** What can be done with a tag in a list. */
+export function TagActions({ tag }: { tag: string }) {
+  return <Actions name={tag} link={linkTo('pages', { tag })} target={{ tags: [tag] }} />
+}
+
+function Actions({
+  name,
+  link,
+  target,
   onChanged,
 }: {
-  url: string
-  /** False where the page is known to be gone. */
-  purges?: boolean
-  onChanged?: () => void
+  name: string
+  /** Where *Inspect* leads. */
+  link: string
+  /** What is purged and warmed, as the API has it. */
+  target: { urls: readonly string[] } | { tags: readonly string[] }
+  onChanged?: (() => void) | undefined
 }) {
   const api = useApi()
   const purge = async () => {
-    const { pagesRemoved } = await api.post<{ pagesRemoved: number }>('vendor-cache/purge', { urls: [url] })
+    const { pagesRemoved, unconfirmed } = await api.post<Purged>('vendor-cache/purge', target)
     onChanged?.()
-    return `${formatCounted(pagesRemoved, 'page')} removed.`
+    return `${formatCounted(pagesRemoved, 'page')} removed.${unconfirmedText(unconfirmed)}`
   }
   const warm = async () => {
-    await api.post('vendor-cache/warmup/start', { urls: [url], force: true })
+    const started = await api.post<{ totalUrls: number }>('vendor-cache/warmup/start', { ...target, force: true })
     onChanged?.()
-    return 'Warmup of 1 URL started.'
+    return `Warmup of ${formatCounted(started.totalUrls, 'URL')} started.`
   }
   return (
     <span class="row-actions">
-      <a class="button" href={linkTo('pages', { inspect: url })} aria-label={`Inspect ${url}`}>
+      <a class="button" href={link} aria-label={`Inspect ${name}`}>
         Inspect
       </a>
-      {purges ? <Act label="Purge" name={`Purge ${url}`} act={purge} /> : null}
-      <Act label="Warm" name={`Warm ${url}`} act={warm} />
-      <Copy text={url} />
+      <Act label="Purge" name={`Purge ${name}`} act={purge} />
+      <Act label="Warm" name={`Warm ${name}`} act={warm} />
+      <Copy text={name} />
     </span>
   )
 }

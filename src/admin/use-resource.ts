@@ -4,12 +4,16 @@ import type { Api, Query } from './api.ts'
 
 /** Milliseconds after which a value without an answer counts as out of date. */
 const slowAfter = 10_000
+/** Milliseconds after which a request that failed is repeated, at the latest. */
+const retryAfter = 5_000
 
 export interface Resource<T> {
   /** The latest value; null before the first. Kept while the daemon is unreachable. */
   value: T | null
   /** Why the last request failed; null if it succeeded. */
   error: Error | null
+  /** Whether `value` answers an earlier question, such as the previous page of a list. */
+  isOld: boolean
   /** Requests the value again at once. */
   refresh(): void
 }
@@ -21,16 +25,19 @@ export function useResource<T>(
   every = 2000,
   method: 'get' | 'ask' = 'get',
 ): Resource<T> {
-  const question = path === null ? null : (api: Api, signal: AbortSignal) => api[method]<T>(path, query, signal)
+  const question: Ask<T> | null = path === null ? null : (api, signal) => api[method]<T>(path, query, signal)
   return useAnswer(`${method} ${path} ${JSON.stringify(query)}`, question, every)
 }
 
-/** A value that `ask` loads, loaded again when `key` changes; a request in progress is then abandoned. */
-function useAnswer<T>(
-  key: string,
-  question: ((api: Api, signal: AbortSignal) => Promise<T>) | null,
-  every: number,
-): Resource<T> {
+/** Loads a value. `show` shows what is known of it so far. */
+export type Ask<T> = (api: Api, signal: AbortSignal, show: (part: T) => void) => Promise<T>
+
+/**
+ * A value that `question` loads, loaded again when `key` changes; a request in progress is then abandoned.
+ *
+ * @param keeps whether the earlier value stays until the next one is there
+ */
+export function useAnswer<T>(key: string, question: Ask<T> | null, every: number, keeps = false): Resource<T> {
   const api = useApi()
   const [answer, setAnswer] = useState<{ of: string; value: T | null; error: Error | null }>({
     of: '',
@@ -43,33 +50,59 @@ function useAnswer<T>(
   current.current = question
   useEffect(() => {
     if (asked === '') return
-    const over = new AbortController()
-    let timer: ReturnType<typeof setTimeout> | undefined
+    let isKnown = false
     const fail = (error: Error) =>
       setAnswer((last) => ({ of: asked, value: last.of === asked ? last.value : null, error }))
-    const ask = async () => {
-      if (!document.hidden) {
-        // It goes on waiting: an answer may take long.
-        const late = setTimeout(() => fail(new Error('The daemon has not answered for ten seconds.')), slowAfter)
-        try {
-          const value = await current.current!(api, over.signal)
-          setAnswer({ of: asked, value, error: null })
-        } catch (error) {
-          if (over.signal.aborted) return
-          fail(error as Error)
-        } finally {
-          clearTimeout(late)
-        }
-      }
-      if (!over.signal.aborted) timer = setTimeout(ask, every)
-    }
-    void ask()
-    return () => {
-      over.abort()
-      clearTimeout(timer)
-    }
+    return poll<T>(every, (signal, show) => current.current!(api, signal, show), {
+      fail,
+      show: (value, isWhole) => {
+        // A value that is asked for again stays until the next one is complete.
+        if (isWhole || !isKnown) setAnswer({ of: asked, value, error: null })
+        isKnown ||= isWhole
+      },
+    })
   }, [api, asked, every, turn])
   const refresh = useCallback(() => setTurn((last) => last + 1), [])
   const known = answer.of === asked
-  return { value: known ? answer.value : null, error: known ? answer.error : null, refresh }
+  const value = known || (keeps && asked !== '') ? answer.value : null
+  return { value, error: known ? answer.error : null, isOld: !known && value !== null, refresh }
+}
+
+/** Loads a value again and again while the page is visible. Returns how to stop it. */
+function poll<T>(
+  every: number,
+  load: (signal: AbortSignal, show: (part: T) => void) => Promise<T>,
+  { show, fail }: { show(value: T, isWhole: boolean): void; fail(error: Error): void },
+): () => void {
+  const over = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const ask = async () => {
+    // It goes on waiting: an answer may take long.
+    const wait = () => setTimeout(() => fail(new Error('The daemon has not answered for ten seconds.')), slowAfter)
+    let late = wait()
+    try {
+      const value = await load(over.signal, (part) => {
+        clearTimeout(late)
+        if (over.signal.aborted) return
+        late = wait()
+        show(part, false)
+      })
+      if (!over.signal.aborted) show(value, true)
+      return every
+    } catch (error) {
+      if (!over.signal.aborted) fail(error as Error)
+      return Math.min(every, retryAfter)
+    } finally {
+      clearTimeout(late)
+    }
+  }
+  const turn = async () => {
+    const pause = document.hidden ? every : await ask()
+    if (!over.signal.aborted) timer = setTimeout(turn, pause)
+  }
+  void turn()
+  return () => {
+    over.abort()
+    clearTimeout(timer)
+  }
 }

@@ -20,10 +20,13 @@ import { defineOperation } from './operation.ts'
 import { readPages } from './read-pages.ts'
 import { originsOf } from '../workers/warmup.ts'
 
+export const warmupStatuses = ['running', 'paused', 'completed', 'cancelled', 'failed'] as const
+const warmupStatus = z.enum(warmupStatuses, { error: `expected one of ${warmupStatuses.join(', ')}` })
+
 /** The progress of a warmup. `percentage` is 0 to 100; `remaining_urls` is total minus processed minus failed. */
 export const progressRecord = z.object({
   id: z.string(),
-  status: z.enum(['running', 'paused', 'completed', 'cancelled', 'failed']),
+  status: warmupStatus,
   sales_channel_id: z.nullable(z.string()),
   batch_size: count,
   concurrency: described(
@@ -137,13 +140,13 @@ export const changeWarmupConcurrency = defineOperation({
 export const listWarmups = defineOperation({
   name: 'warmup.list',
   summary: 'Lists warmups, newest first',
-  input: z.object({ limit, offset }),
+  input: z.object({ status: z.optional(warmupStatus), limit, offset }),
   output: z.object({ success, total: count, limit: count, offset: count, items: z.array(progressRecord) }),
   http: { method: 'GET', path: '/warmup/list' },
-  async run({ app }, input) {
+  async run({ app }, { status, ...range }) {
     const { listRuns } = await import('../warmup/run/runs.ts')
-    const { total, items } = await listRuns(await app.records(), input)
-    return { ...succeeded, total, ...input, items }
+    const { total, items } = await listRuns(await app.records(), range, status)
+    return { ...succeeded, total, ...range, items }
   },
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { json, jsonOf } from '../helpers/api-client.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { until } from '../helpers/until.ts'
-import { daemon, go, hasChromium, open, openSession, operator } from './operators-page.ts'
+import { daemon, go, hasChromium, logIn, open, openSession, operator } from './operators-page.ts'
 
 /** Work on popup stages, on the page that the test file has opened. */
 export function describeStageWork(): void {
@@ -26,6 +26,67 @@ export function describeStageWork(): void {
       for (const { id } of items) await exchange(`${stages}/${id}`, { method: 'DELETE', headers })
     })
 
+    it('keeps unsaved changes of stages over other views, a reload, Back and the end of the session, until they are discarded', async () => {
+      const page = await open({}, operator)
+      const name = page.getByLabel('Name', { exact: true })
+      const headline = page.getByLabel('Headline')
+      await go(page, 'Popup stages')
+      await page.getByRole('button', { name: 'New stage' }).click()
+      await name.fill('Autumn')
+      await headline.fill('First leaves')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('button', { name: 'Edit Autumn' }).click()
+      await headline.fill('Second leaves')
+      await page.getByRole('button', { name: 'New stage' }).click()
+      await name.fill('Never saved')
+      await go(page, 'Pages')
+      await page.goBack()
+      await page.getByText('Your unsaved changes were restored.').waitFor()
+      expect(await name.inputValue()).toBe('Never saved')
+      await page.goBack()
+      await until(async () => expect(await headline.inputValue()).toBe('Second leaves'))
+      await page.reload()
+      await until(async () => expect(await headline.inputValue()).toBe('Second leaves'))
+      await go(page, 'Popup stages')
+      await page.getByRole('row', { name: 'Autumn unsaved changes' }).waitFor()
+      await page.getByRole('button', { name: 'Continue the new stage' }).click()
+      await page.getByRole('button', { name: 'Discard changes' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click()
+      await page.getByRole('button', { name: 'New stage' }).waitFor()
+
+      // Someone else saves another setting of the stage meanwhile, and the session ends.
+      const { headers } = await openSession(operator)
+      const stages = `${daemon.url}/api/_action/vendor-stage/stages`
+      const read = async () =>
+        (jsonOf(await exchange(stages, { headers })) as { items: Record<string, unknown>[] }).items
+      const { id } = (await read()).find((stage) => stage['name'] === 'Autumn') as { id: string }
+      const body = json({ frequency: 'once' })
+      await exchange(`${stages}/${id}`, { method: 'PATCH', ...body, headers: { ...headers, ...body.headers } })
+      await page.context().clearCookies()
+      await page.getByText('The session has ended').waitFor()
+      await page.goto(`${daemon.url}/admin#overview`)
+      await logIn(page)
+      await page.goto(`${daemon.url}/admin#stages?edit=${id}`)
+      await page.getByText('Someone has saved this stage since your changes began.').waitFor()
+      expect(await headline.inputValue()).toBe('Second leaves')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Saved.').waitFor()
+      expect((await read()).find((stage) => stage['id'] === id)).toMatchObject({
+        frequency: 'once',
+        content: { headline: 'Second leaves' },
+      })
+      await page.getByRole('button', { name: 'Edit Autumn' }).click()
+      await headline.fill('Third leaves')
+      await page.getByRole('button', { name: 'Discard changes' }).waitFor()
+      await headline.fill('Second leaves')
+      await page.getByRole('button', { name: 'Discard changes' }).waitFor({ state: 'detached' })
+      await headline.fill('Third leaves')
+      await page.getByRole('button', { name: 'Log out' }).click()
+      await page.getByRole('button', { name: 'Log in' }).waitFor()
+      expect(await page.evaluate('sessionStorage.length')).toBe(0)
+      await exchange(`${stages}/${id}`, { method: 'DELETE', headers })
+    })
+
     it('creates a popup stage, shows its statistics, updates and deletes it', async () => {
       const page = await open({}, operator)
       await go(page, 'Popup stages')
@@ -36,9 +97,6 @@ export function describeStageWork(): void {
       await page.getByRole('heading', { name: 'Statistics of Summer' }).waitFor()
       await page.getByRole('button', { name: 'Edit Summer' }).click()
       await page.getByLabel('Max views per session').fill('3')
-      await page.getByRole('button', { name: 'New stage' }).click()
-      await page.getByText('Save the changed stage first').waitFor()
-      expect(await page.getByLabel('Max views per session').inputValue()).toBe('3')
       await page.getByRole('button', { name: 'Save' }).click()
       await page.getByText('always, max 3 per session').waitFor()
       await page.getByRole('button', { name: 'Edit Summer' }).click()

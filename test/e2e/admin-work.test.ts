@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { exchange, untilHit } from '../helpers/exchange.ts'
 import { until } from '../helpers/until.ts'
-import { daemon, go, hasChromium, open, operator, origin, product, useOperatorsPage } from './operators-page.ts'
+import { describeLists } from './admin-lists.suite.ts'
 import { describeStageWork } from './admin-stages.suite.ts'
+import { daemon, go, hasChromium, open, operator, origin, product, useOperatorsPage } from './operators-page.ts'
 
 useOperatorsPage()
 
@@ -17,6 +18,20 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await page.getByText('completed').first().waitFor({ timeout: 60_000 })
     const failed = page.getByRole('region', { name: 'Failed URLs' })
     await failed.getByRole('cell', { name: `${daemon.url}/gone`, exact: true }).waitFor()
+    await page.getByLabel('URL contains').fill('nowhere')
+    await page.keyboard.press('Enter')
+    await page.getByText('Nothing matches.').waitFor()
+    await page.getByLabel('URL contains').fill('/gone')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Reason').selectOption('answered 404')
+    await failed.getByRole('cell', { name: `${daemon.url}/gone`, exact: true }).waitFor()
+    await page.getByLabel('State').selectOption('paused')
+    await page.getByText('No warmup is paused.').waitFor()
+    await page.getByLabel('State').selectOption('completed')
+    await page
+      .getByRole('button', { name: /^Show the run / })
+      .first()
+      .waitFor()
     await failed.getByRole('button', { name: `Warm ${daemon.url}/gone` }).click()
     await page.getByText('Warmup of 1 URL started.').waitFor()
     await failed.getByRole('link', { name: `Inspect ${daemon.url}/gone` }).click()
@@ -86,6 +101,16 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await page.getByText('51 to 51 of 51').waitFor()
     await page.getByRole('button', { name: 'Previous' }).click()
     await page.getByText('1 to 50 of 51').waitFor()
+    // The answer is above the list.
+    await page.getByRole('link', { name: `Inspect ${daemon.url}/many/01` }).click()
+    await until(async () => {
+      expect(await page.evaluate("document.activeElement.querySelector('h2')?.textContent")).toBe(
+        'Is this page cached?',
+      )
+    })
+    expect(await page.evaluate('Math.abs(document.activeElement.getBoundingClientRect().top) < innerHeight')).toBe(true)
+    // What it shows moves the list.
+    await page.getByText('cached', { exact: true }).waitFor()
     await page.getByRole('button', { name: `Copy ${daemon.url}/many/50` }).click()
     await page.getByText('Copied.').waitFor()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`${daemon.url}/many/50`)
@@ -210,7 +235,7 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     origin.on('/sitemap.xml', { body: `<urlset><url><loc>${daemon.url}/held</loc></url></urlset>` })
     const page = await open({}, operator)
     await go(page, 'Warmup')
-    await page.getByRole('button', { name: 'Start' }).press('Enter')
+    await page.getByRole('button', { name: 'Start', exact: true }).press('Enter')
     await page.getByRole('status').getByText('running').waitFor()
     const focused = () => page.evaluate('document.activeElement.textContent')
     for (const [label, state, next] of [
@@ -238,5 +263,7 @@ describe.skipIf(!hasChromium)('work on the operators’ page', () => {
     await page.getByRole('status').getByText('cancelled').waitFor()
   })
 })
+
+describeLists()
 
 describeStageWork()

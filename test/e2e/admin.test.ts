@@ -47,6 +47,10 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
       expect(names.length, view).toBeGreaterThan(0)
       for (const name of names) expect(name, view).toMatch(harmless)
     }
+    // Nor a form that a link opens.
+    await page.goto(`${daemon.url}/admin#stages?edit=new`)
+    await page.getByText('No stages yet.').waitFor()
+    expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0)
     await page.getByText('(read-only)').waitFor()
   })
 
@@ -106,6 +110,9 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
       await route.continue()
     })
     await go(page, 'Queue and tasks')
+    // The other answers must not be late too.
+    await page.getByRole('region', { name: 'Scheduled tasks' }).waitFor()
+    await page.getByText('No failed messages.').waitFor()
     const late = page.getByText('The daemon has not answered for ten seconds.')
     await page.clock.fastForward(9000)
     expect(await late.count()).toBe(0)

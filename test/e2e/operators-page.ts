@@ -87,7 +87,9 @@ export async function open(options: BrowserContextOptions = {}, client: ApiClien
   page.on(
     'console',
     (message) =>
-      message.type() === 'error' && !/status of 40[0139]/.test(message.text()) && faults.push(message.text()),
+      message.type() === 'error' &&
+      !/status of 40[0139]|ERR_FAILED/.test(message.text()) &&
+      faults.push(message.text()),
   )
   page.on(
     'request',

@@ -162,16 +162,12 @@ export async function progressOf(db: RecordsDatabase, id?: string): Promise<Warm
 export async function listRuns(
   records: Records,
   page: { limit: number; offset: number },
+  status?: WarmupProgress['status'],
 ): Promise<{ total: number; items: WarmupProgress[] }> {
-  const rows = await records.db
-    .selectFrom('warmup_runs')
-    .selectAll()
-    .orderBy('id', 'desc')
-    .limit(page.limit)
-    .offset(page.offset)
-    .execute()
-  const { total } = await records.db
-    .selectFrom('warmup_runs')
+  let runs = records.db.selectFrom('warmup_runs')
+  if (status !== undefined) runs = runs.where('status', '=', status)
+  const rows = await runs.selectAll().orderBy('id', 'desc').limit(page.limit).offset(page.offset).execute()
+  const { total } = await runs
     .select((expression) => expression.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow()
   return { total: Number(total), items: rows.map(toProgress) }

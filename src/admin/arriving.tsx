@@ -1,0 +1,16 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+/** What a button of a list opens elsewhere on the page: it takes the focus and comes into view. */
+export function Arriving({ children }: { children: ComponentChildren }) {
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    place.current?.focus({ preventScroll: true })
+    place.current?.scrollIntoView()
+  }, [])
+  return (
+    <div ref={place} tabIndex={-1} class="arriving">
+      {children}
+    </div>
+  )
+}

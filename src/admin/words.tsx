@@ -1,0 +1,30 @@
+import { printable, readableUrl } from '../lib/safe-text.ts'
+
+/** Longest text that a list shows whole. */
+const longest = 160
+/** Characters of a longer one that stay at its beginning and its end. */
+const [head, tail] = [90, 40]
+
+/** A URL, tag or other key in a list. A long one is shortened in the middle until it is opened. */
+export function Key({ text }: { text: string }) {
+  const shown = printable(readableUrl(text))
+  if (shown.length <= longest) return <code>{shown}</code>
+  const characters = Array.from(shown)
+  return (
+    <details class="long">
+      <summary>
+        <code>
+          {characters.slice(0, head).join('')}…{characters.slice(-tail).join('')}
+        </code>
+      </summary>
+      <code>{shown}</code>
+    </details>
+  )
+}
+
+/** Who caused something: an address or a client, whose ID is shortened. */
+export function Actor({ id }: { id: string | null }) {
+  if (id === null) return <>–</>
+  const isClient = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(id)
+  return isClient ? <span title={id}>{id.slice(0, 13)}…</span> : <>{printable(id)}</>
+}
