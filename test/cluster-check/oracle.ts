@@ -89,7 +89,7 @@ export class Oracle {
     return purge
   }
 
-  /** From now on nobody may get the pages from before. */
+  /** From now on no visitor may get the pages from before. */
   answered(purge: SentPurge, unconfirmed: readonly string[]): void {
     purge.unconfirmed = unconfirmed
     purge.answeredAt = this.#now()

@@ -77,12 +77,15 @@ describe('the bodies of pages that are stored together', () => {
     expect(pages.damaged()).toBe(1)
   })
 
-  it('in a file that a power cut has torn are all misses', async () => {
+  it('in a file that a power cut has torn are misses', async () => {
     const { pages, directory } = await openPages()
     await storeTogether(pages)
     await truncate((await filesIn(directory))[0]!, 12 * bytes + 5)
-    expect(await readable(pages)).toEqual([])
-    expect(pages.damaged()).toBe(20)
+    const found = await readable(pages)
+    // Those before the tear, unless they were moved to another file meanwhile, because the file had few live pages left.
+    expect(found.filter((name) => Number(name.slice(1)) >= 12)).toEqual([])
+    expect(found.length).toBeLessThan(12)
+    expect(pages.damaged()).toBe(20 - found.length)
   })
 
   it('in exchanged order are all misses', async () => {
