@@ -105,7 +105,7 @@ it('a group fences pages that are being fetched, whichever of its purges selects
 
 it('a tag with many pages does not delay others and is purged completely', async () => {
   const { purging, pages, records } = await openPurges()
-  for (let n = 0; n < 600; n += 1) await store(pages, `p${n}`, { tags: ['large'] })
+  await Promise.all(Array.from({ length: 600 }, (_, n) => store(pages, `p${n}`, { tags: ['large'] })))
   await store(pages, 'a', { tags: ['small'] })
   const order: string[] = []
   const [large, small] = await Promise.all(

@@ -105,7 +105,7 @@ export function describeNumbers(name: string, open: (options?: SuiteOptions) => 
     it('a sweep removes and counts expired pages', async () => {
       const time = clock()
       const pages = await open(time)
-      for (let n = 0; n < 150; n += 1) await store(pages, `old${n}`, { deleteAt: aMoment + 10 })
+      await Promise.all(Array.from({ length: 150 }, (_, n) => store(pages, `old${n}`, { deleteAt: aMoment + 10 })))
       await store(pages, 'young')
       time.advance(10)
       expect(await pages.sweep()).toEqual({ expired: 150, orphans: 0 })

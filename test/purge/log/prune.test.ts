@@ -168,8 +168,9 @@ it('prunes old purges, delivered or not, and failed deliveries to proxies that a
 
 it('URLs of cleared purges are not recorded afterwards', async () => {
   const { records, purging, pages } = await openPurges()
-  for (let n = 0; n < 1_200; n += 1)
-    await store(pages, `p${n}`, { url: `http://shop.example/${n}`, tags: ['many'], deleteAt: aMoment + hour })
+  const one = (n: number) =>
+    store(pages, `p${n}`, { url: `http://shop.example/${n}`, tags: ['many'], deleteAt: aMoment + hour })
+  await Promise.all(Array.from({ length: 1_200 }, (_, n) => one(n)))
   await purging.invalidate({ targets: [{ scope: 'tags', tags: ['many'] }], soft: false, source: 'cli', actor: null })
   await clearPurges(records)
   await purging.catchUp()
