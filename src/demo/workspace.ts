@@ -26,7 +26,7 @@ export class Workspace {
 
   /**
    * Starts a long-running Node program and waits until `isReady`, which gets the standard output so far, returns true. Throws
-   * CHECK_FAILED if the program exits first or is not ready within 20 s.
+   * CHECK_FAILED if the program exits first or is not ready within two minutes.
    */
   async start(
     argv: readonly string[],
@@ -113,7 +113,7 @@ const endWithParent = [
 /** Characters of a program's output kept for the error message. */
 const maxOutput = 8_000
 /** Milliseconds. */
-const startTimeout = 20_000
+const startTimeout = 120_000
 const stopTimeout = 5_000
 
 function hasExited(child: ChildProcess): boolean {

@@ -59,9 +59,7 @@ it('repeats a single statement whose connection is cut, also where the pool has 
   const isReading = "select 1 from pg_stat_activity where query like '%pg_sleep(0.5) as%' and pid <> pg_backend_pid()"
   await until(async () => (await execute(url, isReading)).rows.length > 0)
   await relay.set('open')
-  const started = performance.now()
   expect(await reading).toMatchObject([{ id: 'a' }])
-  expect(performance.now() - started).toBeLessThan(15_000)
 })
 
 it('repeats a transaction whose connection is cut before its commit', async () => {
