@@ -1,12 +1,12 @@
-import { rename, symlink, unlink, writeFile } from 'node:fs/promises'
+import { rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { runCommand } from '../helpers/commands.ts'
-import { freePort, startDaemon, type DaemonOptions } from '../helpers/daemon.ts'
+import { freePort, startDaemon, type Daemon, type DaemonOptions } from '../helpers/daemon.ts'
 import { exchange, untilHit } from '../helpers/exchange.ts'
-import { startOrigin, type Reply } from '../helpers/origin.ts'
+import { startOrigin, type Origin, type Reply } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { hasTmux, openTerminal } from '../helpers/tmux.ts'
 import { until } from '../helpers/until.ts'
@@ -36,9 +36,19 @@ function fileOf(daemon: { projectDir: string }) {
 }
 
 describe('the shop of serve --origin', () => {
+  let origin: Origin
+  let daemon: Daemon
+
+  beforeAll(async () => {
+    origin = await startOrigin({ otherwise: (request) => page(`page of ${request.path}`) })
+    daemon = await startDaemon({ args: ['--origin', origin.url, '--no-workers'] })
+  })
+  afterAll(async () => {
+    await daemon?.stop()
+    await origin?.stop()
+  })
+
   it('is known to the other commands, under each name of the daemon', async () => {
-    const origin = await shop()
-    const daemon = await open({ args: ['--origin', origin.url, '--no-workers'] })
     const warmed = await daemon.run('warmup:start', `${daemon.url}/a`, '--wait', '--json')
     expect(warmed.stderr).not.toContain('Warning')
     expect(JSON.parse(warmed.stdout).progress).toMatchObject({ total_urls: 1, failed_urls: 0 })
@@ -49,28 +59,7 @@ describe('the shop of serve --origin', () => {
     expect((await daemon.run('config:show')).stdout).toMatch(/salesChannels\[0\]\.url\s+\S+\s+the running daemon/)
   })
 
-  it('keeps the flags of the daemon: --ttl and --port', async () => {
-    const origin = await shop(() => ({ headers: { 'content-type': 'text/html' }, body: '<html>' }))
-    const daemon = await open({ args: ['--origin', origin.url, '--ttl', '10m'] })
-    await exchange(`${daemon.url}/`)
-    await untilHit(() => exchange(`${daemon.url}/`))
-    const { checks } = JSON.parse((await daemon.run('doctor', '--json')).stdout)
-    expect(checks).toContainEqual(expect.objectContaining({ name: 'daemon', status: 'passed' }))
-    expect(checks.map((check: { name: string }) => check.name)).not.toContain(`lifetime of ${daemon.url}`)
-  })
-
-  it('is not adopted from a daemon that was killed', async () => {
-    const origin = await shop()
-    const daemon = await open({ args: ['--origin', origin.url] })
-    daemon.kill('SIGKILL')
-    await daemon.ended
-    expect((await daemon.run('config:show')).stdout).not.toContain('the running daemon')
-    expect((await daemon.run('config:reload')).code).toBe(3)
-  })
-
   it('is named by every command that finds sales channels of its own', async () => {
-    const origin = await shop()
-    const daemon = await open({ args: ['--origin', origin.url] })
     const written = await daemon.run('init', '--url', 'http://shop.example', '--origin', origin.url, '--force')
     expect(written.stdout).toContain(
       `still serves ${daemon.url} for serve --origin. Stop it, then run pagecache serve.`,
@@ -82,6 +71,25 @@ describe('the shop of serve --origin', () => {
       expect(stderr).toContain(`serves ${daemon.url} for serve --origin, not the sales channels of`)
       expect(stderr).toContain('start it without --origin')
     }
+  })
+
+  it('is not adopted from a daemon that was killed', async () => {
+    await rm(fileOf(daemon))
+    expect((await daemon.run('config:show')).stdout).toContain('the running daemon')
+    daemon.kill('SIGKILL')
+    await daemon.ended
+    expect((await daemon.run('config:show')).stdout).not.toContain('the running daemon')
+    expect((await daemon.run('config:reload')).code).toBe(3)
+  })
+
+  it('keeps the flags of the daemon: --ttl and --port', async () => {
+    const origin = await shop(() => ({ headers: { 'content-type': 'text/html' }, body: '<html>' }))
+    const daemon = await open({ args: ['--origin', origin.url, '--ttl', '10m'] })
+    await exchange(`${daemon.url}/`)
+    await untilHit(() => exchange(`${daemon.url}/`))
+    const { checks } = JSON.parse((await daemon.run('doctor', '--json')).stdout)
+    expect(checks).toContainEqual(expect.objectContaining({ name: 'daemon', status: 'passed' }))
+    expect(checks.map((check: { name: string }) => check.name)).not.toContain(`lifetime of ${daemon.url}`)
   })
 })
 
@@ -101,16 +109,39 @@ describe('a configuration that differs from the running daemon’s', () => {
     expect(JSON.parse(reloaded.stdout)).toMatchObject({ success: true, channels: [{ url: daemon.url }] })
     expect((await daemon.run('cache:stats')).stderr).toBe('')
   })
+})
 
-  it('is named with the variable that only the command has', async () => {
-    const daemon = await open({})
+describe('a daemon without a shop', () => {
+  let daemon: Daemon
+
+  beforeAll(async () => {
+    daemon = await startDaemon()
+  })
+  afterAll(() => daemon?.stop())
+
+  it('is not started twice: serve names the daemon of the same project that has its port', async () => {
+    const second = await daemon.run('serve', '--port', String(daemon.port))
+    expect(second.code).toBe(1)
+    expect(second.stderr).toContain(`The daemon of this project runs already: ${daemon.url}, process `)
+    expect(second.stderr).toContain('pagecache config:reload')
+  })
+
+  it('is noticed by the doctor of another project with its port', async () => {
+    const projectDir = await tempDir()
+    await writeFile(join(projectDir, 'pagecache.yaml'), stringify({ server: { port: daemon.port } }))
+    const { code, stdout } = await runCommand(['doctor'], projectDir)
+    expect(code).toBe(1)
+    expect(stdout).toContain(`A daemon of another project or environment is running at 127.0.0.1:${daemon.port}.`)
+    expect((await daemon.run('doctor')).stdout).toContain(`the daemon is running at 127.0.0.1:${daemon.port}`)
+  })
+
+  it('is told apart from a command that has a variable of its own', async () => {
     const env = { PAGECACHE_CACHE_DEFAULT_TTL: '1h' }
     const { stderr } = await runCommand(['cache:stats'], daemon.projectDir, env)
     expect(stderr).toContain('cache.defaultTtl (from PAGECACHE_CACHE_DEFAULT_TTL)')
   })
 
-  it('needs a restart in the section server, which config:reload says too', async () => {
-    const daemon = await open({})
+  it('needs a restart after a change in the section server, which config:reload says too', async () => {
     await writeFile(fileOf(daemon), stringify({ server: { port: daemon.port, stopGrace: '3s' } }))
     const { code, stderr } = await daemon.run('config:reload')
     expect(code).toBe(0)
@@ -173,24 +204,6 @@ it('config:validate lists every error of a file, config:path names the file in u
   expect(await runCommand(['config:validate', 'draft.yaml'], projectDir)).toMatchObject({ code: 0 })
   const path = await runCommand(['config:path'], projectDir)
   expect(path).toMatchObject({ code: 0, stdout: `${join(projectDir, 'pagecache.yaml')}\n` })
-})
-
-it('serve names the daemon of the same project that has its port', async () => {
-  const daemon = await open({})
-  const second = await daemon.run('serve', '--port', String(daemon.port))
-  expect(second.code).toBe(1)
-  expect(second.stderr).toContain(`The daemon of this project runs already: ${daemon.url}, process `)
-  expect(second.stderr).toContain('pagecache config:reload')
-})
-
-it('doctor notices that the port belongs to the daemon of another project', async () => {
-  const other = await open({})
-  const projectDir = await tempDir()
-  await writeFile(join(projectDir, 'pagecache.yaml'), stringify({ server: { port: other.port } }))
-  const { code, stdout } = await runCommand(['doctor'], projectDir)
-  expect(code).toBe(1)
-  expect(stdout).toContain(`A daemon of another project or environment is running at 127.0.0.1:${other.port}.`)
-  expect((await other.run('doctor')).stdout).toContain(`the daemon is running at 127.0.0.1:${other.port}`)
 })
 
 it('a shop that names no lifetimes is reported once, by the daemon, doctor and cache:inspect', async () => {

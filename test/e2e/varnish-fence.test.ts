@@ -33,7 +33,7 @@ describe.skipIf(!hasVarnish)('the fence of docs/varnish.vcl', () => {
   const get = async (path: string) =>
     (await exchange(`${varnish.url}${path}`, { headers: { host: 'shop.example' } })).body.toString()
   const send = async (method: string, path: string, headers: Record<string, string> = {}) =>
-    (await fetch(`${varnish.url}${path}`, { method, headers, signal: AbortSignal.timeout(20_000) })).status
+    (await fetch(`${varnish.url}${path}`, { method, headers, signal: AbortSignal.timeout(120_000) })).status
 
   /** Three requests for a new URL cause one fetch. */
   async function expectCaching(path: string): Promise<void> {

@@ -6,6 +6,9 @@ const program = ['chromium-headless-shell', 'chromium'].find(installed)
 
 export const hasChromium = program !== undefined
 
+/** How long a start may take, in ms. The library's own limit of 30 s is too short on a machine under load. */
+const timeout = 120_000
+
 export function openChromium(args: readonly string[] = []): Promise<Browser> {
-  return chromium.launch({ executablePath: `/usr/bin/${program}`, args: ['--no-sandbox', ...args] })
+  return chromium.launch({ executablePath: `/usr/bin/${program}`, args: ['--no-sandbox', ...args], timeout })
 }

@@ -144,7 +144,7 @@ it('a wide purge that waits for others for five seconds is refused, without a tr
   vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const others = pageTypes.slice(0, 4).map((type) => purging.invalidate(of({ scope: 'type', type })))
-  await vi.waitUntil(() => vi.mocked(pages.remove).mock.calls.length === 4, { timeout: 60_000 })
+  await vi.waitUntil(() => vi.mocked(pages.remove).mock.calls.length === 4, { timeout: 120_000 })
   const late = Promise.allSettled([purging.invalidate(of({ scope: 'type', type: 'buybox' }))])
   await vi.advanceTimersByTimeAsync(5_000)
   expect(await late).toMatchObject([{ status: 'rejected', reason: { code: 'STORE_BUSY' } }])

@@ -112,7 +112,7 @@ async function startProxy() {
   const setup: DeliverySetup = {
     proxies: [{ name: 'varnish-1', url: proxy.url }],
     upstream: [],
-    settings: { timeout: 5_000, retryFor: 60_000, everythingAbove: 100_000, settle: 0, slowAfter: 5_000 },
+    settings: { timeout: 60_000, retryFor: 600_000, everythingAbove: 100_000, settle: 0, slowAfter: 60_000 },
   }
   return { tags, setup }
 }

@@ -16,7 +16,7 @@ it('a sitemap truncated by a connection reset is not read as complete', async ()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
-  const fetch = openSitemapFetch({ timeout: 5000, redirects: 0, retryDelay: 1 })
+  const fetch = openSitemapFetch({ timeout: 60_000, redirects: 0, retryDelay: 1 })
   onTestFinished(() => fetch.close())
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const channel = { scheme: 'http', host: 'shop.example', origin, authorization: null } as Channel

@@ -23,7 +23,7 @@ export function useSitemaps(): void {
     sockets = []
     const connect = buildConnector({})
     fetch = openSitemapFetch({
-      timeout: 5_000,
+      timeout: 60_000,
       redirects: defaultLimits.redirects,
       retryDelay: 1,
       connect: (options, callback) => {
