@@ -3,10 +3,17 @@ import type { ConfigValues } from './answers.ts'
 import { useApi } from './api-context.ts'
 import type { Channel } from './urls.ts'
 
+const none: readonly Channel[] = []
+
 /** The sales channels of the configuration; an empty list until they are known. */
 export function useChannels(): readonly Channel[] {
+  return useKnownChannels() ?? none
+}
+
+/** The sales channels of the configuration; null until they are known. */
+export function useKnownChannels(): readonly Channel[] | null {
   const api = useApi()
-  const [channels, setChannels] = useState<readonly Channel[]>([])
+  const [channels, setChannels] = useState<readonly Channel[] | null>(null)
   useEffect(() => {
     // Without it, fields offer no channels.
     api.get<ConfigValues>('vendor-cache/config').then(

@@ -1,6 +1,7 @@
 import type { ReverseProxyStatistics, Statistics } from './answers.ts'
 import { Confirm, Danger, DangerZone } from './actions.tsx'
 import { useApi } from './api-context.ts'
+import { useKnownChannels } from './channels.ts'
 import { ShareBars, TimeChart } from './chart.tsx'
 import { formatBytes, formatCount, formatCounted, formatMs, formatShare, unconfirmedText } from './format.ts'
 import { LocalPager, LocalSearch, pick, useList } from './list.tsx'
@@ -27,6 +28,7 @@ export function OverviewView() {
   const purges = useResource<ReverseProxyStatistics>('vendor-cache/reverse-proxy-stats', {}, 5000)
   return (
     <>
+      <NoChannels />
       <NodesPanel />
       <TrafficPanel />
       <Panel title="Cached pages">
@@ -59,6 +61,18 @@ export function OverviewView() {
       </Panel>
       {statistics.value === null ? null : <Clearing value={statistics.value} onCleared={statistics.refresh} />}
     </>
+  )
+}
+
+/** The first thing to do on a fresh installation. */
+function NoChannels() {
+  if (useKnownChannels()?.length !== 0) return null
+  return (
+    <p class="error-notice">
+      No sales channel is configured, so the daemon answers visitors with 421. Add the shop to{' '}
+      <code>salesChannels</code> in pagecache.yaml (<code>pagecache init</code> writes one), or start the daemon with{' '}
+      <code>pagecache serve --origin http://127.0.0.1:8000</code>.
+    </p>
   )
 }
 

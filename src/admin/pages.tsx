@@ -131,12 +131,13 @@ function Inspect({ channels }: { channels: readonly Channel[] }) {
       </Form>
       {asked === '' ? null : (
         <Known of={inspection}>
-          {({ url: canonical, cached, reason, explanation, pages }) => (
+          {({ url: canonical, cached, reason, remedy, explanation, pages }) => (
             <>
               <p>
                 <span class={`badge ${cached ? 'completed' : 'paused'}`}>{cached ? 'cached' : 'not cached'}</span>{' '}
                 <Key text={canonical} /> {reason}
               </p>
+              {remedy === null ? null : <p class="warnings">{remedy}</p>}
               <ul>
                 {explanation.map((line) => (
                   <li key={line}>{line}</li>

@@ -105,9 +105,17 @@ function TopMisses({ items, channels }: { items: Traffic['topMisses']; channels:
       <Table
         caption="Most frequent misses"
         head={['Path', 'Reason', 'Misses', 'Shop time', '']}
-        rows={found.map(({ path, reason, requests, originTime, salesChannelId }) => [
+        rows={found.map(({ path, reason, remedy, requests, originTime, salesChannelId }) => [
           { by: path, shown: <Key text={path} /> },
-          reason,
+          {
+            by: reason,
+            shown: (
+              <>
+                {reason}
+                {remedy === null ? null : <small>{remedy}</small>}
+              </>
+            ),
+          },
           requests,
           { by: originTime, shown: formatMs(originTime) },
           <UrlActions url={urlOf(path, salesChannelId, channels)} />,

@@ -26,5 +26,11 @@ export function Key({ text }: { text: string }) {
 export function Actor({ id }: { id: string | null }) {
   if (id === null) return <>–</>
   const isClient = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(id)
-  return isClient ? <span title={id}>{id.slice(0, 13)}…</span> : <>{printable(id)}</>
+  return isClient ? (
+    <span class="whole" title={id}>
+      {id.slice(0, 13)}…
+    </span>
+  ) : (
+    <>{printable(id)}</>
+  )
 }

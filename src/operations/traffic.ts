@@ -66,6 +66,7 @@ export const readTraffic = defineOperation({
           path: described(z.string(), 'with the host, without the query'),
           salesChannelId: z.string(),
           reason: z.string(),
+          remedy: described(z.nullable(z.string()), 'what to do about the reason; null if nothing needs doing'),
           requests: count,
           originTime: milliseconds,
         }),
@@ -75,7 +76,10 @@ export const readTraffic = defineOperation({
   }),
   http: { method: 'GET', path: '/traffic' },
   async run({ app }, { bucket, type, salesChannelId, ...range }) {
-    const { readTraffic: read } = await import('../traffic/read-traffic.ts')
+    const [{ readTraffic: read }, { storageRemedy }] = await Promise.all([
+      import('../traffic/read-traffic.ts'),
+      import('../cache/storage-remedy.ts'),
+    ])
     const now = app.now()
     const question = {
       ...toRange(range, now),
@@ -83,7 +87,9 @@ export const readTraffic = defineOperation({
       type,
       salesChannelId: salesChannelId === '' ? undefined : salesChannelId,
     }
-    return { ...succeeded, ...(await read((await app.records()).db, question, now)) }
+    const { topMisses, ...traffic } = await read((await app.records()).db, question, now)
+    const withRemedies = topMisses.map((miss) => ({ ...miss, remedy: storageRemedy(miss.reason) }))
+    return { ...succeeded, ...traffic, topMisses: withRemedies }
   },
 })
 

@@ -170,6 +170,21 @@ export function describeLists(): void {
       await page.getByText(/^\d+ messages? removed\.$/).waitFor()
     })
 
+    it('says what to do about a page that the shop forbids to store, and about a missing sales channel', async () => {
+      origin.on('/forbidden', { headers: { 'content-type': 'text/html', 'cache-control': 'private' }, body: 'mine' })
+      for (let visits = 0; visits < 9; visits++) await exchange(`${daemon.url}/forbidden`)
+      const page = await open({}, operator)
+      const misses = page.getByRole('region', { name: 'Most frequent misses' })
+      const miss = misses.getByRole('row').filter({ hasText: '/forbidden' })
+      await miss.getByText('have the shop send Cache-Control: public, s-maxage=600 instead').waitFor()
+      await miss.getByRole('link', { name: `Inspect ${daemon.url}/forbidden` }).click()
+      await page.getByText('have the shop send Cache-Control: public, s-maxage=600 instead').waitFor()
+      await page.route('**/vendor-cache/config', (route) => route.fulfill({ json: { success: true, values: [] } }))
+      await page.goto(`${daemon.url}/admin#overview`)
+      await page.reload()
+      await page.getByText('No sales channel is configured').waitFor()
+    })
+
     it('says that it cannot reach the daemon, keeps what it knows, and recovers', async () => {
       const page = await open({}, operator)
       await go(page, 'Queue and tasks')

@@ -60,6 +60,8 @@ it('counts what visitors of all processes got, by result, type and status, and n
     ['cms', 2],
   ])
   expect(byChannel).toHaveLength(1)
+  const forbidden = topMisses.find(({ path }) => path.endsWith('/private'))
+  expect(forbidden?.remedy).toContain('have the shop send Cache-Control')
   expect(topMisses.map(({ path, reason, requests }) => [path, reason, requests]).toSorted()).toEqual([
     [`${shop.host}/broken`, expect.any(String), 1],
     [`${shop.host}/private`, expect.stringContaining('private'), 1],
