@@ -42,7 +42,7 @@ Without a terminal and with --json, prints a line of JSON for each request.`
     jsonl: Flags.boolean({ summary: 'Print each request as one line of JSON, as with --json.', exclusive: ['json'] }),
     'no-tui': noTuiFlag,
   }
-  static override fieldNames = { salesChannelId: 'sales-channel' }
+  static override fieldNames = { salesChannelId: '--sales-channel' }
 
   async run() {
     const { flags } = await this.parse(Top)

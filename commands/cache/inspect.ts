@@ -26,7 +26,7 @@ export default class CacheInspect extends BaseCommand {
     headers: Flags.boolean({ summary: 'Show the response headers too.' }),
     'sales-channel': Flags.string({ summary: 'Sales channel of the path.', helpValue: '<id>' }),
   }
-  static override fieldNames = { salesChannelId: 'sales-channel' }
+  static override fieldNames = { salesChannelId: '--sales-channel' }
 
   async run() {
     const { args, flags } = await this.parse(CacheInspect)

@@ -24,7 +24,7 @@ export default class CacheTraffic extends BaseCommand {
     type: pageTypeFlag(),
     'sales-channel': Flags.string({ summary: 'Only this sales channel.', helpValue: '<id>' }),
   }
-  static override fieldNames = { salesChannelId: 'sales-channel', last: 'since' }
+  static override fieldNames = { salesChannelId: '--sales-channel', last: '--since', from: '--since' }
 
   async run() {
     const { flags } = await this.parse(CacheTraffic)

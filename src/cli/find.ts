@@ -1,4 +1,5 @@
 import { PagecacheError } from '../errors.ts'
+import { closest } from '../lib/closest.ts'
 import { canonicalUuid } from '../lib/uuid.ts'
 import { listApiClients } from '../operations/clients.ts'
 import { listFailedMessages } from '../operations/messenger.ts'
@@ -16,6 +17,8 @@ export interface Named {
 /** How to find the things of one kind. */
 export interface Kind {
   noun: string
+  /** The command that lists them. */
+  list: string
   read(performer: Performer): Promise<readonly Named[]>
 }
 
@@ -27,21 +30,27 @@ const shortest = 4
 
 function kind<Entry>(
   noun: string,
+  command: string,
   list: Operation<(typeof listStages)['input'], { items: readonly Entry[] }>,
   toNamed: (entry: Entry) => Named,
 ): Kind {
   return {
     noun,
+    list: command,
     read: async (performer) => (await performer.perform(list, { limit: most, offset: 0 })).items.map(toNamed),
   }
 }
 
-export const stageKind = kind('stage', listStages, ({ id, name }) => ({ id, name }))
-export const clientKind = kind('client', listApiClients, ({ clientId, name }) => ({ id: clientId, name }))
-export const warmupKind = kind('warmup', listWarmups, ({ id }) => ({ id, name: null }))
+export const stageKind = kind('stage', 'stage:list', listStages, ({ id, name }) => ({ id, name }))
+export const clientKind = kind('client', 'client:list', listApiClients, ({ clientId, name }) => ({
+  id: clientId,
+  name,
+}))
+export const warmupKind = kind('warmup', 'warmup:list', listWarmups, ({ id }) => ({ id, name: null }))
 
 export const messageKind: Kind = {
   noun: 'failed message',
+  list: 'messenger:failed:show',
   read: async (performer) =>
     (await performer.perform(listFailedMessages, { limit: most, offset: 0 })).items.map(({ id }) => ({
       id,
@@ -55,12 +64,12 @@ export async function hasNoFailed({ performer }: { performer: Performer }): Prom
 }
 
 /**
- * Finds a thing by its id, a unique beginning of its id, or its name. A complete id is returned unchecked, and so is what matches nothing: the
- * operation itself reports that.
+ * Finds a thing by its id, a unique beginning of its id, or its name. A complete id is returned unchecked: the operation itself reports one that
+ * names nothing.
  *
- * @throws INVALID_INPUT where several things match
+ * @throws INVALID_INPUT where several things match; NOT_FOUND
  */
-export async function findNamed(performer: Performer, { noun, read }: Kind, given: string): Promise<Named> {
+export async function findNamed(performer: Performer, { noun, list, read }: Kind, given: string): Promise<Named> {
   const complete = canonicalUuid(given)
   if (complete !== null) return { id: complete, name: null }
   const entries = await read(performer)
@@ -78,7 +87,14 @@ export async function findNamed(performer: Performer, { noun, read }: Kind, give
         hint: 'Give more of the id.',
       },
     )
-  return found[0] ?? { id: given, name: null }
+  if (found[0] !== undefined) return found[0]
+  const guess = closest(
+    given,
+    entries.flatMap(({ name }) => name ?? []),
+  )
+  throw new PagecacheError('NOT_FOUND', `There is no ${noun} ${given}.`, {
+    hint: guess === null ? `List them with: pagecache ${list}` : `Did you mean ${guess}?`,
+  })
 }
 
 /** The ids of what several arguments name. @throws INVALID_INPUT where several things match one of them */

@@ -74,8 +74,8 @@ export function scopeOf({ scope, http }: Pick<Operation, 'scope' | 'http'>): Sco
 }
 
 /** Whether an operation changes something. */
-export function isChange({ http }: Pick<Operation, 'http'>): boolean {
-  return http !== undefined && http.method !== 'GET'
+export function isChange(operation: Pick<Operation, 'scope' | 'http'>): boolean {
+  return operation.http !== undefined && scopeOf(operation) === 'write'
 }
 
 /** Path of an operation's endpoint; `{name}` stands for an input field. */

@@ -39,7 +39,8 @@ describe('wrong usage', () => {
       'Error: --from: must not be after --to\n',
       '',
     ],
-    [['stage:stats', 'summer'], 'Error: ID: expected the id of a stage, a UUID\n', ''],
+    [['cache:traffic', '--since', '3x'], 'Error: --since: expected a duration such as 30m, 24h or 7d\n', ''],
+    [['cache:traffic', '--since', '500d'], 'Error: --since: traffic is kept for 400 days\n', ''],
     [
       ['stage:create', 'x', '--retention-days', '-1'],
       'Error: --retention-days: expected a whole number from 0 to 36500\n',

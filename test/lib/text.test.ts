@@ -10,6 +10,8 @@ describe('closest', () => {
     ['cache:stat', ['cache:clear', 'cache:stats'], 'cache:stats'],
     ['TYPE', ['type'], 'type'],
     ['xyz', ['type', 'limit'], null],
+    ['foo', ['top'], null],
+    ['hist', ['priority', 'hits'], 'hits'],
     ['anything', [], null],
   ])('%s among %j is %s', (word, candidates, guess) => {
     expect(closest(word, candidates)).toBe(guess)

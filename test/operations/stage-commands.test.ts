@@ -30,6 +30,10 @@ describe('the commands of stages', () => {
       '2026-01-02\t0\t0\t0\t0',
     )
     expect((await runCommand(['stage:stats', id, '--from', 'never'], cwd)).code).toBe(2)
+    expect(await runCommand(['stage:stats', 'unknown'], cwd)).toMatchObject({
+      code: 3,
+      stderr: 'Error: There is no stage unknown.\nList them with: pagecache stage:list\n',
+    })
     expect(await runCommand(['stage:stats', id, '--from', '0001-01-01', '--to', '9999-12-31'], cwd)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('longer than the maximum of 100 years') as string,
