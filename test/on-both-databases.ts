@@ -17,6 +17,6 @@ export const onBothDatabases: string[] = [
 /** Test files about PostgreSQL alone. */
 export const onlyPostgres: string[] = [
   'test/records/postgres/*.test.ts',
-  'test/cluster/ledger.test.ts',
+  'test/cluster/{ledger,nodes}.test.ts',
   'test/e2e/postgres*.test.ts',
 ]

