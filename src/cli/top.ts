@@ -77,7 +77,7 @@ async function topInLines(session: Session, { filter, json, limit }: TopOptions)
         left -= requests.length
         await printer.requests({ requests, notShown: event.notShown })
         if (left <= 0) end.abort()
-      } else await printer.processes(event.processes)
+      } else await printer.processes(event)
     },
     onInterruption: (reason) => {
       if (reason !== null) session.tell(printable(`No response, retrying: ${reason}`))
@@ -95,9 +95,11 @@ interface Seen {
   notShown: number
 }
 
+type Processes = Extract<LiveEvent, { kind: 'processes' }>
+
 class JsonPrinter {
-  processes(processes: number): Promise<void> {
-    return write(toJsonLine({ kind: 'processes', processes }))
+  processes({ processes, node }: Processes): Promise<void> {
+    return write(toJsonLine({ kind: 'processes', processes, ...(node !== undefined && { node }) }))
   }
 
   requests({ requests, notShown }: Seen): Promise<void> {
@@ -119,8 +121,9 @@ class LinePrinter {
     this.#tell = tell
   }
 
-  async processes(processes: number): Promise<void> {
-    const running = processes === 1 ? '1 daemon process' : `${safe(processes)} daemon processes`
+  async processes({ processes, node }: Processes): Promise<void> {
+    const count = processes === 1 ? '1 daemon process' : `${safe(processes)} daemon processes`
+    const running = node === undefined ? count : `${count} of the node ${printable(node)}`
     this.#tell(
       processes === 0 ? 'The daemon has stopped; waiting for it.' : `Requests of ${running}; press Ctrl-C to end.`,
     )

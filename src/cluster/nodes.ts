@@ -22,6 +22,8 @@ export interface NodeView {
   behind: number
   /** Time until its lease ends unless it is extended; 0 without one. */
   leaseLeft: number
+  /** Time since the last write of any of its processes. */
+  silentFor: number
   /** For how long it may still serve pages without a lease; 0 if it has one, or may not. */
   aloneLeft: number
 }
@@ -78,6 +80,7 @@ export async function readNodes(db: RecordsDatabase): Promise<NodeView[]> {
       state,
       behind: Math.max(...shown.map(({ behind }) => behind)),
       leaseLeft: state === 'live' ? Math.max(0, Math.min(...shown.map((each) => each.lease - each.silentFor))) : 0,
+      silentFor: Math.min(...own.map(({ silentFor }) => silentFor)),
       aloneLeft: Math.max(...shown.map(aloneLeft)),
     }
   })

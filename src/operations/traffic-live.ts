@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { trafficTypes, visitorResults } from '../traffic/traffic.ts'
+import { nameOf } from './cache.ts'
 import { count, described, optionalId, success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
 
@@ -23,6 +24,7 @@ const events = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('processes'),
     processes: described(count, 'daemon processes of this machine whose requests are shown'),
+    node: described(z.optional(z.string()), 'its name, with several machines'),
   }),
   z.object({
     kind: z.literal('requests'),
@@ -66,7 +68,7 @@ export const liveTraffic = defineOperation({
       onProcesses(processes) {
         if (processes === 0 && !found) throw noDaemon(app.loaded.places.dataDir)
         found = true
-        return emit({ kind: 'processes', processes } satisfies LiveEvent)
+        return emit({ kind: 'processes', processes, ...nameOf(app) } satisfies LiveEvent)
       },
       onRequests: ({ requests, notShown }) =>
         emit({

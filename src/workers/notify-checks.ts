@@ -140,14 +140,33 @@ const checkNodes: Check = async (app) => {
   const isSteady = ({ startedAt }: WorkerStatistics, since: number) =>
     startedAt > since - noticedWithin && app.now() - startedAt >= steadyAfter
   const isBack = (host: string, since: number) => workers.some((each) => each.host === host && isSteady(each, since))
+  const problems = await findLostNodes(app)
   return [
     {
       event: 'node',
-      problems: [],
-      // After a week it is old news.
-      persists: ({ subject, since }) => !isBack(subject, Number(since)) && app.now() - Number(since) < 7 * day,
+      problems,
+      persists: ({ subject, since }) =>
+        // After a week it is old news. A node of the cluster is back once it writes, or was forgotten.
+        !subject.startsWith(nodePrefix) && !isBack(subject, Number(since)) && app.now() - Number(since) < 7 * day,
     },
   ]
+}
+
+/** Tells subjects of nodes apart from hosts, which may have the same names. */
+const nodePrefix = 'node '
+
+/** Nodes of the cluster that have been without a lease for a minute. */
+async function findLostNodes(app: App): Promise<Problem[]> {
+  if (app.node === null) return []
+  const { readNodes } = await import('../cluster/nodes.ts')
+  const nodes = await readNodes((await app.records()).db)
+  const lost = nodes.filter(({ state, silentFor }) => state !== 'live' && silentFor >= minute)
+  return lost.map(({ name, silentFor }) => ({
+    event: 'node',
+    subject: `${nodePrefix}${name}`,
+    title: `The node ${name} is lost`,
+    text: `It has not written to the database for ${formatDuration(Math.floor(silentFor / 1000))}: its daemon was killed, or cannot reach the database. Purges do not wait for it. If it does not come back: pagecache cluster:forget ${name}`,
+  }))
 }
 
 export const checks: readonly Check[] = [checkWarmups, checkProxies, checkHitRatio, checkDisk, checkNodes]

@@ -122,6 +122,10 @@ export class Database {
     const { identity } = member
     const known = this.#state.members.get(member.id)
     if (identity !== this.#state.identity || (known !== undefined && known.renewal >= member.renewal)) return
+    // Earlier processes of its node have ended.
+    const start = (id: string) => Number(id.split('.').at(-1))
+    for (const other of [...this.#state.members.values()])
+      if (other.node === member.node && start(other.id) < start(member.id)) this.#state.members.delete(other.id)
     const registered = { ...member, state: 'joining', suspectFor: 0, isReplaced: false } as const
     this.#state.members.set(member.id, { ...registered, markedAt: this.#world.now })
   }

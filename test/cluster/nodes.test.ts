@@ -1,12 +1,17 @@
+import { writeFile } from 'node:fs/promises'
+import { join as joinPath } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { stringify } from 'yaml'
 import { confirm } from '../../src/cluster/confirm.ts'
 import { forgetNode } from '../../src/cluster/forget.ts'
 import { askNodes, readNodes, stateOf } from '../../src/cluster/nodes.ts'
 import { appendPurges, RecordsLedger } from '../../src/cluster/records-ledger.ts'
 import { readRemoved } from '../../src/cluster/removed-pages.ts'
 import { thisProcess } from '../../src/lib/process-identity.ts'
+import { notifyTask } from '../../src/workers/notify.ts'
 import { openRecords } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { openApp } from '../operations/pages-project.ts'
 import { until } from '../helpers/until.ts'
 
 /** Longer than any test takes, so that a node is silent only where a test says so. */
@@ -166,4 +171,27 @@ it('forgets a node that can serve nothing any more, and others only by force', a
   expect(await ledger.renew(write('live'))).toBe('lost')
   expect(await forgetting).toBe(1)
   expect(await ids()).toEqual([])
+})
+
+it('notifies of a node that was lost, and when it is back', async () => {
+  const { db, ledger, write, serve, change } = await openCluster()
+  const projectDir = await tempDir()
+  const notify = { webhooks: [{ name: 'ops', url: 'http://127.0.0.1:9/hook' }], diskFree: 0 }
+  await writeFile(joinPath(projectDir, 'pagecache.yaml'), stringify({ notify }))
+  const app = await openApp(projectDir)
+  const check = async () => {
+    await db.deleteFrom('queue_messages').execute()
+    await notifyTask(app).run({ stop: new AbortController().signal })
+    const rows = await db.selectFrom('queue_messages').select('payload').where('type', '=', 'notify.send').execute()
+    return rows.map(({ payload }) => (JSON.parse(payload) as { notification: unknown }).notification)
+  }
+  await serve('a', 'one')
+  await serve('b', 'two')
+  expect(await check()).toEqual([])
+  await change('b', { seen_at: 0 })
+  const lost = { event: 'node', subject: 'node two', state: 'problem', title: 'The node two is lost' }
+  expect(await check()).toMatchObject([lost])
+  expect(await check()).toEqual([])
+  await ledger.renew(write('b'))
+  expect(await check()).toMatchObject([{ event: 'node', subject: 'node two', state: 'recovered' }])
 })

@@ -1,5 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { bearer, createClient, fetchToken, jsonOf, prefix } from '../helpers/api-client.ts'
+import { hasChromium, openChromium } from '../helpers/chromium.ts'
 import { runCommand } from '../helpers/commands.ts'
 import { startDaemon, type Daemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
@@ -9,6 +11,7 @@ import { startRelay, type Relay } from '../helpers/relay.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
 import { tagged } from '../http/api/shop.ts'
+import { go, logIn } from './operators-page.ts'
 
 const host = 'shop.test'
 const product = '0190c0de000070008000000000000001'
@@ -182,6 +185,33 @@ async function expectNamed({ one, two, relay }: Cluster & { relay: Relay }) {
   expect((await one.run('status')).stdout).toMatch(/^Node: two suspect, \d+ purges behind$/m)
 }
 
+/** The suspect node, over the HTTP API and on the operators' page. */
+async function expectShown({ one }: Cluster) {
+  const [client, reader] = [await createClient(one, 'operator'), await createClient(one, 'reader', 'read')]
+  const headers = bearer(await fetchToken(one.url, reader))
+  const listed = await exchange(`${one.url}${prefix}/cluster/nodes`, { headers })
+  const suspect = expect.objectContaining({ name: 'two', state: 'suspect' })
+  expect(jsonOf(listed)).toMatchObject({ success: true, clustered: true, items: [expect.anything(), suspect] })
+  const refused = await exchange(`${one.url}${prefix}/cluster/forget`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ node: 'two', force: true }),
+  })
+  expect(refused.status).toBe(403)
+  if (!hasChromium) return
+  const browser = await openChromium()
+  onTestFinished(() => browser.close())
+  const page = await browser.newPage()
+  page.setDefaultTimeout(120_000)
+  await page.goto(`${one.url}/admin`)
+  await logIn(page, client)
+  await page.getByRole('region', { name: 'Nodes by name' }).getByText('suspect').waitFor()
+  await page.getByRole('region', { name: 'Pages by node' }).getByText('one').waitFor()
+  await go(page, 'Purges')
+  await page.getByText('two: unconfirmed').first().waitFor()
+  await browser.close()
+}
+
 async function expectForgotten({ one, two, relay }: Cluster) {
   const before = (await get(two)).version
   const forget = (node: string, ...flags: string[]) => one.run('cluster:forget', node, '--yes', ...flags)
@@ -219,6 +249,7 @@ it('the nodes of a cluster are one pagecache for operators', async () => {
   await expectRemovals(cluster)
   await expectSums(cluster)
   await expectNamed(cluster)
+  await expectShown(cluster)
   await expectForgotten(cluster)
   // A process that starts after a crash takes the place of the one that ended.
   const before = await cached(two)

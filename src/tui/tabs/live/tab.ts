@@ -63,6 +63,7 @@ function rateBlock(tail: Tail, now: number): Block {
           [span('peak ', 'dim'), span(`${shortRate(Math.max(0, ...counts))}/s`)],
           [span(formatCount(tail.total)), span(' since the start', 'dim')],
           [span(tail.processes === 1 ? '1 process' : `${tail.processes} processes`, 'dim')],
+          ...(tail.node === null ? [] : [[span('node ', 'dim'), span(tail.node)]]),
         ],
         width - labelWidth,
       ),

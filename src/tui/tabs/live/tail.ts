@@ -26,6 +26,8 @@ interface Miss {
 export interface Tail {
   /** Daemon processes whose requests are shown. */
   processes: number
+  /** The machine that they run on; null with one machine. */
+  node: string | null
   /** Newest first. */
   requests: readonly TailRequest[]
   /** Requests since the beginning, with those that were not shown. */
@@ -36,7 +38,7 @@ export interface Tail {
   misses: ReadonlyMap<string, Miss>
 }
 
-const emptyTail: Tail = { processes: 0, requests: [], total: 0, seconds: [], clock: 0, misses: new Map() }
+const emptyTail: Tail = { processes: 0, node: null, requests: [], total: 0, seconds: [], clock: 0, misses: new Map() }
 
 const mostRequests = 500
 const mostSeconds = 60
@@ -47,7 +49,7 @@ const mostMisses = 1000
 export function addEvent(before: Tail | null, given: unknown, now: number): Tail {
   const tail = before ?? emptyTail
   const event = given as LiveEvent
-  if (event.kind === 'processes') return { ...tail, processes: event.processes }
+  if (event.kind === 'processes') return { ...tail, processes: event.processes, node: event.node ?? null }
   const { requests, notShown } = event
   const numbered = requests.map((request, index) => ({ ...request, id: tail.total + index }))
   return {
