@@ -40,8 +40,7 @@ export async function removeChanged(
   const isDone = await Promise.race([
     removed.then(() => true),
     pause(patience, false, { signal: late.signal }).catch(() => false),
-  ])
-  late.abort()
+  ]).finally(() => late.abort())
   if (isDone) return pages
   throw new PagecacheError('STORE_BUSY', `Other nodes have not removed the pages within ${patience / 1000} s`, {
     hint: 'See them with: pagecache cluster:nodes',
