@@ -1,3 +1,4 @@
+import { median } from '../../bench/lib/statistics.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cutOff, disturb, type FaultCounts } from './faults.ts'
 import { sendEvents, warm, type SentEvents } from './guests.ts'
@@ -23,7 +24,7 @@ export interface Report {
   seed: number
   seconds: number
   reads: Run['oracle']['counts']
-  purges: { sent: number; answered: number; unconfirmed: number }
+  purges: { sent: number; answered: number; unconfirmed: number; medianMs: number }
   events: { sent: number; acknowledged: number }
   warmups: number
   disturbed: FaultCounts
@@ -112,6 +113,7 @@ function toReport({ oracle }: Run, { seed, seconds, events, disturbed, samples, 
       sent: oracle.purges.length,
       answered: answered.length,
       unconfirmed: answered.filter(({ unconfirmed }) => unconfirmed!.length > 0).length,
+      medianMs: Math.round(median(answered.map(({ sentAt, answeredAt }) => answeredAt - sentAt))),
     },
     events: { sent: events.sent, acknowledged: events.acknowledged.length },
     warmups: started.length,

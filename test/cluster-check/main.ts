@@ -56,7 +56,7 @@ function print({ findings, faults: _faults, ...rest }: Report): void {
 async function prove(): Promise<Finding> {
   const build = await buildWithoutMargin()
   const { faults, seconds } = await check({
-    minutes: Math.max(1, minutes),
+    minutes: 3,
     seed,
     program: join(build.path, 'bin/run.js'),
     untilStale: true,

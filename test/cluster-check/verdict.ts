@@ -32,14 +32,12 @@ export async function settle(run: Run): Promise<void> {
 export async function judgePurges(run: Run): Promise<Finding[]> {
   const { oracle, servers } = run
   const open = () =>
-    rows<{ id: string }>(
+    rows<{ row: string }>(
       servers,
-      `select id from invalidations where intent is not null or trace is not null
-       union all select purge_id from purge_deliveries where status <> 'delivered'`,
+      `select row_to_json(i)::text as row from invalidations i where intent is not null or trace is not null
+       union all select row_to_json(d)::text from purge_deliveries d where status <> 'delivered'`,
     )
-  const left = await settled(async () =>
-    (await open()).map(({ id }) => `row ${id} is not carried out or not delivered`),
-  )
+  const left = await settled(async () => (await open()).map(({ row }) => `not carried out or not delivered: ${row}`))
   const log = await rows<{ id: string; scope: string; value: string | null; deliveries: string; purges: string }>(
     servers,
     `select i.id, i.scope, i.value, count(p.id) as purges, count(d.purge_id) as deliveries from invalidations i
