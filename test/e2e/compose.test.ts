@@ -1,39 +1,20 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { BlockList } from 'node:net'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { startChild } from '../helpers/child.ts'
+import { deploy, faultsIn, readCompose, type Service } from '../helpers/compose.ts'
 import { freePort } from '../helpers/daemon.ts'
 import { installed, rivalEnvironment } from '../helpers/rivals.ts'
 import { scratch } from '../helpers/scratch.ts'
 import { until } from '../helpers/until.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const deploy = join(root, 'docs/deploy')
 const read = (path: string) => readFile(join(deploy, path), 'utf8')
-
-interface Service {
-  image: string
-  build?: { context: string; dockerfile: string }
-  entrypoint?: string[]
-  command?: string[]
-  ports?: string[]
-  environment?: Record<string, string>
-  volumes?: string[]
-  networks: Record<string, { ipv4_address: string }>
-  depends_on?: Record<string, { condition: string }>
-}
-
-interface Compose {
-  services: Record<'caddy' | 'pagecache' | 'shop', Service>
-  volumes: Record<string, null>
-  networks: Record<string, { ipam: { config: { subnet: string }[] } }>
-}
 
 interface Config {
   trustedProxies: string[]
@@ -41,57 +22,14 @@ interface Config {
   salesChannels: { url: string; origin: string }[]
 }
 
-/** The keys that the file uses, as the Compose specification names them. */
-const known = {
-  file: ['name', 'services', 'volumes', 'networks'],
-  service: [
-    'image',
-    'build',
-    'restart',
-    'stop_grace_period',
-    'environment',
-    'entrypoint',
-    'command',
-    'healthcheck',
-    'ports',
-    'volumes',
-    'networks',
-    'depends_on',
-  ],
-}
-
-const text = await read('compose.yaml')
-const compose = parse(text) as Compose
+const compose = readCompose<'caddy' | 'pagecache' | 'shop'>('compose.yaml')
 const { caddy, pagecache, shop } = compose.services
 const config = parse(await read('compose/pagecache.yaml')) as Config
 /** Where npm installs the package globally in the image. */
 const installedAt = '/usr/local/lib/node_modules/pagecache/'
 
 it('compose.yaml has known keys, and refers to what exists', async () => {
-  expect(Object.keys(compose).filter((key) => !known.file.includes(key))).toEqual([])
-  for (const [name, service] of Object.entries(compose.services)) {
-    expect(
-      Object.keys(service).filter((key) => !known.service.includes(key)),
-      name,
-    ).toEqual([])
-    for (const volume of service.volumes ?? []) {
-      const [source, target] = volume.split(':')
-      expect(target).toMatch(/^\//)
-      if (source!.startsWith('.')) expect(existsSync(join(deploy, source!)), volume).toBe(true)
-      else expect(compose.volumes).toHaveProperty(source!)
-    }
-    for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
-      expect(compose.services).toHaveProperty(other)
-      expect(['service_started', 'service_healthy']).toContain(condition)
-    }
-    const [[network, { ipv4_address: address }]] = Object.entries(service.networks) as [
-      [string, { ipv4_address: string }],
-    ]
-    const { subnet } = compose.networks[network]!.ipam.config[0]!
-    const addresses = new BlockList()
-    addresses.addSubnet(subnet.split('/')[0]!, Number(subnet.split('/')[1]))
-    expect(addresses.check(address)).toBe(true)
-  }
+  expect(faultsIn(compose, (image) => image === 'pagecache')).toEqual([])
   const built = pagecache.build!
   expect(shop.build).toEqual(built)
   expect(existsSync(resolve(deploy, built.context, built.dockerfile))).toBe(true)
@@ -115,7 +53,7 @@ it('compose.yaml has known keys, and refers to what exists', async () => {
 })
 
 it('pagecache trusts Caddy and obeys the shop, and they find each other', async () => {
-  const address = (service: Service) => service.networks['shop']!.ipv4_address
+  const address = (service: Service) => service.networks['shop']!.ipv4_address!
   expect(config.trustedProxies).toEqual([address(caddy)])
   expect(config.purgers).toEqual(['127.0.0.0/8', address(shop)])
   const options = shop.command!
