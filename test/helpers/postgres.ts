@@ -3,7 +3,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { until } from './until.ts'
 
@@ -80,6 +80,58 @@ export async function startPostgres(changed: Record<string, string> = {}): Promi
       await end('SIGQUIT')
       server = run()
       await answers()
+    },
+  }
+}
+
+/** A copy of a server that follows it, on a Unix socket of its own. */
+export interface Standby {
+  socket: string
+  /** Ends it, so that it misses what its primary commits from now on. */
+  pause(): Promise<void>
+  /** Starts it again as the primary of a new timeline. */
+  promote(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts a standby with asynchronous streaming replication. */
+export async function startStandby(primary: PostgresServer): Promise<Standby> {
+  const programs = findPrograms()!
+  const directory = mkdtempSync(join(tmpdir(), 'pagecache-standby-'))
+  const data = join(directory, 'data')
+  const other = process.getuid?.() === 0 ? otherUser() : null
+  const user = other && { uid: other.uid, gid: other.gid }
+  if (user !== null) chownSync(directory, user.uid, user.gid)
+  const from = ['-h', dirname(primary.socket), '-U', 'pagecache', '-D', data, '-R', '-X', 'stream', '-c', 'fast']
+  execFileSync(join(programs, 'pg_basebackup'), from, { ...user, stdio: 'pipe', cwd: directory })
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const url = `postgres://pagecache@localhost/postgres?host=${encodeURIComponent(directory)}`
+  const run = async () => {
+    const child = spawn(join(programs, 'postgres'), ['-D', data, '-k', directory, ...options], {
+      ...user,
+      cwd: directory,
+      stdio: 'ignore',
+    })
+    await until(() => execute(url, 'select 1').then(() => true))
+    return child
+  }
+  let server = await run()
+  const end = async () => {
+    const ended = once(server, 'exit')
+    server.kill('SIGQUIT')
+    await ended
+  }
+  return {
+    socket: join(directory, '.s.PGSQL.5432'),
+    pause: end,
+    async promote() {
+      server = await run()
+      await execute(url, 'select pg_promote()')
+      await until(async () => (await execute(url, 'select pg_is_in_recovery() as is')).rows[0].is === false)
+    },
+    async stop() {
+      await end()
+      rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
     },
   }
 }

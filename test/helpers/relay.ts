@@ -11,6 +11,8 @@ export interface Relay {
   connections(): number
   /** Also closes the open connections. */
   set(mode: RelayMode): Promise<void>
+  /** Leads to another server, and closes the open connections. */
+  lead(target: number | string): void
   /** Ends one direction of the open connections; the other one stays open. */
   halfClose(side: 'client' | 'server'): void
   stop(): Promise<void>
@@ -20,7 +22,7 @@ export interface Relay {
 export async function startRelay(target: number | string, first: RelayMode = 'open'): Promise<Relay> {
   const sockets = new Set<Socket>()
   const upstream = new Set<Socket>()
-  let mode = first
+  let [mode, current] = [first, target]
   let connections = 0
   const server = createServer((socket) => {
     connections++
@@ -28,7 +30,7 @@ export async function startRelay(target: number | string, first: RelayMode = 'op
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => socket.destroy())
     if (mode === 'silent') return void socket.resume()
-    const other: Socket = typeof target === 'string' ? connect(target) : connect(target, '127.0.0.1')
+    const other: Socket = typeof current === 'string' ? connect(current) : connect(current, '127.0.0.1')
     upstream.add(other)
     other.on('close', () => upstream.delete(other))
     other.on('error', () => socket.destroy())
@@ -58,6 +60,10 @@ export async function startRelay(target: number | string, first: RelayMode = 'op
       if (next === 'refusing' && server.listening) await close()
       mode = next
       if (next !== 'refusing' && !server.listening) await listen(port)
+    },
+    lead(next) {
+      current = next
+      for (const socket of sockets) socket.destroy()
     },
     halfClose: (side) => (side === 'client' ? sockets : upstream).forEach((socket) => void socket.end()),
     async stop() {
