@@ -11,6 +11,10 @@ const longestWindow = 255
 /** Needles below this length shorten the window. A few of them are searched for one by one, which takes 2 µs each in 20 kB. */
 const longEnough = 8
 const mostPlain = 8
+/** Characters without case. A few of them in a row are rare, and found without a copy of the text in lower case. */
+const caseless = /[ -@[-`{-~]{3,}/
+/** How often they may occur before the copy is cheaper. */
+const mostOccurrences = 32
 /** A power of two. With more blocks than this, the search takes one step per byte. */
 const slots = 4096
 
@@ -20,7 +24,7 @@ const slots = 4096
  */
 export class NeedleSearch {
   /** Needles searched for one by one. */
-  readonly #plain: readonly string[]
+  readonly #plain: readonly { needle: string; anchor: Anchor | null }[]
   /** Length of the window: that of the shortest other needle. Infinite when there is none. */
   readonly #window: number
   /** How far the window may move, by the block at its end. */
@@ -32,8 +36,9 @@ export class NeedleSearch {
   constructor(needles: Iterable<string>) {
     const all = [...needles]
     const short = all.filter(({ length }) => length < longEnough)
-    this.#plain = short.length > mostPlain ? [] : short
-    const others = all.filter((needle) => !this.#plain.includes(needle))
+    const plain = short.length > mostPlain ? [] : short
+    this.#plain = plain.map((needle) => ({ needle, anchor: anchorOf(needle) }))
+    const others = all.filter((needle) => !plain.includes(needle))
     this.#window = others.reduce((least, { length }) => Math.min(least, length, longestWindow), Infinity)
     this.#steps.fill(this.#window - block + 1)
     for (const needle of others) {
@@ -50,8 +55,12 @@ export class NeedleSearch {
 
   /** The first needle in a text, read as Latin-1; null when there is none. At the limit of comparisons, the current needle. */
   find(text: Buffer): string | null {
-    const lowered = this.#plain.length === 0 ? '' : text.toString('latin1').toLowerCase()
-    return this.#plain.find((needle) => lowered.includes(needle)) ?? this.#findOther(text)
+    let lowered: string | null = null
+    for (const { needle, anchor } of this.#plain) {
+      const found = anchor === null ? null : hasAt(text, needle, anchor)
+      if (found ?? (lowered ??= text.toString('latin1').toLowerCase()).includes(needle)) return needle
+    }
+    return this.#findOther(text)
   }
 
   #findOther(text: Buffer): string | null {
@@ -74,6 +83,29 @@ export class NeedleSearch {
     }
     return null
   }
+}
+
+/** A part of a needle that is the same in either case. */
+interface Anchor {
+  bytes: Buffer
+  /** Its position in the needle. */
+  at: number
+}
+
+function anchorOf(needle: string): Anchor | null {
+  const found = caseless.exec(needle)
+  return found === null ? null : { bytes: Buffer.from(found[0], 'latin1'), at: found.index }
+}
+
+/** Whether a text has a needle where it has its anchor; null if it has that too often to tell cheaply. */
+function hasAt(text: Buffer, needle: string, { bytes, at }: Anchor): boolean | null {
+  let found = text.indexOf(bytes)
+  for (let count = 0; found !== -1; count++) {
+    if (count === mostOccurrences) return null
+    if (found >= at && commonLength(text, found - at, needle) === needle.length) return true
+    found = text.indexOf(bytes, found + 1)
+  }
+  return false
 }
 
 /** How many characters of a needle are in a text at a position, in either case. */

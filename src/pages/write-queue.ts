@@ -19,7 +19,7 @@ const mostBytes = 32 * 1024 ** 2
 const groupPages = 64
 const groupBytes = 1024 ** 2
 /** How long pages gather that no warmup waits for, in ms: a transaction of one page costs four times its share of a group. */
-const gatherFor = 20
+const gatherFor = 50
 /** How often a page is given to a writer thread. One that dies twice over it would die again. */
 const mostAttempts = 2
 /** How long `close` waits for the queue, in milliseconds: pages are disposable, a stopping daemon is waited for. */
