@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { SharedPage } from '../cluster/shared/value.ts'
+import { free } from '../lib/free.ts'
 import { Turns } from '../lib/turns.ts'
 import type { HeaderPair, PageDraft } from '../pages/page.ts'
 import type { Fence } from '../pages/page-store.ts'
@@ -253,12 +254,16 @@ export class Fetcher {
     const notStored = page === null ? (reflected ?? whyNotTaken(this.#options.store, fence)) : null
     const mayWait = reflected === null ? memory.takes(encoded.identity.length) : encoded.identity.length <= pieceSize
     if (notStored !== null && !mayWait && !isTemplate) return passOn(notStored)
+    const held =
+      page === null
+        ? toHeldPage(unstored(draft, stored.length), encoded.bodies)
+        : this.#keeper.remember(page, encoded.bodies, lookup, fence)
+    // No visitor gets this coding from here. The parts of a template refer to it.
+    if (page !== null && encoded.encoding !== 'identity' && held.bodies.identity === undefined && !isTemplate)
+      free(encoded.identity)
     return {
       kind: 'held',
-      held:
-        page === null
-          ? toHeldPage(unstored(draft, stored.length), encoded.bodies)
-          : this.#keeper.remember(page, encoded.bodies, lookup, fence),
+      held,
       status: response.status,
       notStored,
       shareable: reflected === null,
