@@ -10,8 +10,8 @@ const rounds = 5
 /** Nanoseconds of one look-up that finds its key, in the memory tier's cache and in an LRU of the same entries. */
 export function nanosecondsPerHit(): Record<'s3-fifo' | 'lru', number> {
   const keys = Array.from({ length: entries }, (_, n) => `GET https://shop.example/category/page-${n}`)
-  const fifo = new FifoCache<number>({ capacity: entries * 2, sizeOf: () => 1, onLeave: () => undefined })
-  const lru = new LRUCache<string, number>({ maxSize: entries * 2, sizeCalculation: () => 1 })
+  const fifo = new FifoCache<number>({ capacity: entries * 3, sizeOf: () => 1, onLeave: () => undefined })
+  const lru = new LRUCache<string, number>({ maxSize: entries * 3, sizeCalculation: () => 1 })
   for (const [n, key] of keys.entries()) for (const cache of [fifo, lru]) cache.set(key, n)
   const next = random(7)
   const order = Uint32Array.from({ length: 65_536 }, () => Math.floor(next() * entries))

@@ -15,7 +15,7 @@ interface Node<Value> {
 /** The share of the capacity in which new entries must prove themselves. */
 const freshShare = 0.1
 /** The share of the capacity that new entries may take while there are few proven ones: a crawl fills no more. */
-const mostFreshShare = 0.5
+const mostFreshShare = 0.4
 /** Uses beyond these do not protect an entry longer. */
 const mostUses = 3
 

@@ -74,6 +74,19 @@ describe('content negotiation', () => {
     expect(page!.size).toBeLessThan(html.length / 4)
   })
 
+  it('serves concurrent visitors of a miss, and frees the body that none of them gets', async () => {
+    const large = html.repeat(8)
+    const codings = ['gzip', 'identity', 'zstd', 'br', 'gzip']
+    const { site, get } = await open({}, { fields, body: large })
+    const freed = vi.spyOn(ArrayBuffer.prototype, 'transfer')
+    onTestFinished(() => freed.mockRestore())
+    const answers = await Promise.all(codings.map((coding) => get(coding)))
+    expect(answers.map(plain)).toEqual(codings.map(() => large))
+    expect(freed).toHaveBeenCalledTimes(1)
+    expect(plain(await get('identity', { Range: 'bytes=10-19' }))).toBe(large.slice(10, 20))
+    expect(site.origin.requests).toHaveLength(1)
+  })
+
   it('transcodes once for concurrent visitors', async () => {
     const { get } = await open()
     await get('br')
