@@ -3,7 +3,7 @@ import type { PagecacheError } from '../errors.ts'
 import type { Log } from './log.ts'
 
 /** Milliseconds between two checks of a file, which take microseconds, and of a server. */
-const intervals = { file: 250, server: 2000 }
+const intervals = { file: 500, server: 2000 }
 
 /** Logs when the running daemon can no longer use its records, and when it can again. Returns a function that stops the watch. */
 export function watchRecords(app: () => App, log: Log): () => void {

@@ -7,8 +7,8 @@ import type { Fence, Selection } from './page-store.ts'
 import { identityLater, identityOf, vitalParts, type Places } from './places.ts'
 import { Renewals } from './renewals.ts'
 
-/** Interval of the check that the directory is still the one we opened, in milliseconds. */
-const watchInterval = 250
+/** Interval of the check that the directory is still the one we opened, in milliseconds: while the store is used, and while it is not. */
+const watchIntervals = { used: 250, idle: 750 }
 /** After a pause this long in milliseconds (stopped process, blocked event loop) the files are checked before use. */
 const trustedFor = 1_000
 /** Delay of a warning in milliseconds: a command that reports the failure itself asks for it within this time. */
@@ -29,27 +29,25 @@ export interface SharedIndexOptions {
  */
 export class SharedIndex {
   #index: PageIndex | null = null
-  /** Generations whose files vanished: if they come back, they miss the removals since then. */
-  readonly #left = new Set<string>()
+  readonly #left = new Set<string>() // Generations whose files vanished: if they come back, they miss the removals since then.
   #version = 0
   #seen = 0 // The last removal known to the listeners.
   #lookedAt = 0
-  #looking = false
   #isPolled = false
+  #isUsed = false // Since the last check of the files.
   #closed = false
   #warned = ''
   #warning: NodeJS.Timeout | undefined
   #lastError: unknown = null
   readonly #listeners: ((selection: Selection) => void)[] = []
   readonly renewals = new Renewals()
-  readonly #watch: NodeJS.Timeout
+  #watch: NodeJS.Timeout | undefined
   readonly #options: SharedIndexOptions
 
   constructor(options: SharedIndexOptions) {
     this.#options = options
     this.#open()
-    this.#watch = setInterval(() => void this.#lookLater(), watchInterval)
-    this.#watch.unref()
+    this.#scheduleLook()
   }
 
   get current(): PageIndex | null {
@@ -60,9 +58,8 @@ export class SharedIndex {
   fault(): PagecacheError | null {
     if (this.#index !== null) return null
     clearTimeout(this.#warning)
-    return faultOf(this.#lastError) === 'busy'
-      ? busy(this.#lastError)
-      : unreadable(this.#options.places.pages, this.#lastError)
+    const error = this.#lastError
+    return faultOf(error) === 'busy' ? busy(error) : unreadable(this.#options.places.pages, error)
   }
 
   onRemoved(listener: (selection: Selection) => void): void {
@@ -82,12 +79,12 @@ export class SharedIndex {
   poll(): void {
     const index = this.#index
     if (index === null || this.#isPolled) return
-    this.#isPolled = true
+    this.#isPolled = this.#isUsed = true
     index.reads.forget()
     void resolved.then(this.#forgetPoll)
     try {
-      if (performance.now() - this.#lookedAt > trustedFor) this.look()
-      else if (index.dataVersion() !== this.#version) this.catchUp()
+      if (performance.now() - this.#lookedAt > trustedFor && this.look()) return
+      if (index.dataVersion() !== this.#version) this.catchUp()
     } catch (error) {
       this.fail(error)
     }
@@ -193,19 +190,22 @@ export class SharedIndex {
     return this.#index !== null && this.#judge(this.#index, vitalParts(this.#options.places).map(identityOf))
   }
 
+  #scheduleLook(): void {
+    if (this.#closed) return
+    const delay = watchIntervals[this.#isUsed || this.#index === null ? 'used' : 'idle']
+    this.#isUsed = false
+    this.#watch = setTimeout(() => void this.#lookLater().finally(() => this.#scheduleLook()), delay).unref()
+  }
+
   async #lookLater(): Promise<void> {
-    if (this.#index === null) return this.#open()
-    if (this.#looking) return
-    this.#looking = true
     const index = this.#index
+    if (index === null) return this.#open()
     try {
       const found = await Promise.all(vitalParts(this.#options.places).map(identityLater))
       this.#lookedAt = performance.now()
       if (this.#index === index) this.#judge(index, found)
     } catch (error) {
       if (faultOf(error) === null) throw error
-    } finally {
-      this.#looking = false
     }
   }
 
@@ -293,7 +293,7 @@ export class SharedIndex {
 
   close(): void {
     this.#closed = true
-    clearInterval(this.#watch)
+    clearTimeout(this.#watch)
     this.#index?.close()
     this.#index = null
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Timing } from '../lib/timing.ts'
+import { Alertness } from './alertness.ts'
 import type { ConsumeEvent } from './consume-event.ts'
 import { HeldWork } from './held-work.ts'
 import { keepMembership } from './keep-membership.ts'
@@ -46,10 +47,8 @@ export interface Consumed {
   end: ConsumeEnd
 }
 
-/** How often an idle worker checks whether the records have changed (milliseconds). A check costs about 100 µs with its wake-up: 0.5 % of a core. */
-const pollInterval = 20
-/** How often an idle worker looks for messages in any case (milliseconds): delayed messages come due without a write. */
-const claimInterval = 250
+/** Pause before an unavailable queue is tried again (milliseconds). */
+const retryInterval = 250
 
 /**
  * Runs a worker: takes messages and handles them until `stop` is aborted or a limit is reached, then finishes the messages in hand. It
@@ -71,6 +70,8 @@ class Consumer {
   readonly #hurry = new AbortController()
   /** Aborted and replaced when the loop must run again: a slot became free, or the worker ends. */
   #wake = new AbortController()
+  /** Aborted when the records must be checked for changes now. */
+  #nap = new AbortController()
   #reason: ConsumeEnd = 'stopped'
   #fatal: { error: unknown } | null = null
   /** Id of the next membership. A join that failed may have been committed: the next attempt has the same id. */
@@ -119,9 +120,15 @@ class Consumer {
       onStopping: () => this.#finish('stop-workers'),
     }).catch((error: unknown) => this.#break(error))
     lost.signal.addEventListener('abort', () => this.#wakeUp())
+    const alertness = new Alertness({
+      watch: (listener) => membership.watch(listener),
+      now: () => timing.now(),
+      onAlert: () => this.#nap.abort(),
+    })
     try {
-      while (!this.#end.signal.aborted && !lost.signal.aborted) await this.#step(membership, lost.signal)
+      while (!this.#end.signal.aborted && !lost.signal.aborted) await this.#step(membership, alertness, lost.signal)
     } finally {
+      alertness.close()
       // The worker keeps its leases until the last message is finished.
       await Promise.all(this.#slots)
       done.abort()
@@ -130,7 +137,7 @@ class Consumer {
     }
   }
 
-  async #step(membership: Membership, lost: AbortSignal): Promise<void> {
+  async #step(membership: Membership, alertness: Alertness, lost: AbortSignal): Promise<void> {
     // The records answer synchronously: without this, visitors and signals would wait until the queue is empty.
     await nextTurn()
     if (this.#end.signal.aborted || lost.aborted) return
@@ -143,7 +150,7 @@ class Consumer {
             membership.claim(wanted, (this.#options.limits?.messages ?? Infinity) - this.#taken),
           )
     for (const message of messages ?? []) this.#start(membership, message, lost)
-    if (!messages?.length) await this.#wait(membership, version)
+    if (!messages?.length) await this.#wait(membership, version, alertness)
   }
 
   /** How many more messages of each type may be handled now. */
@@ -196,20 +203,24 @@ class Consumer {
   }
 
   /** Waits until there may be something to claim, or the worker ends. */
-  async #wait(membership: Membership, version: string): Promise<void> {
+  async #wait(membership: Membership, version: string, alertness: Alertness): Promise<void> {
     const { timing, sleep } = this.#options
     const { signal } = this.#wake
     this.#checkMemory()
     if (this.#end.signal.aborted) return
     if (sleep !== undefined) return timing.sleep(sleep, signal)
-    const until = timing.now() + claimInterval
-    while (!signal.aborted && timing.now() < until && membership.version() === version)
-      await timing.sleep(pollInterval, signal)
+    const until = timing.now() + ((await this.#whenAvailable(() => membership.untilDue())) ?? 0)
+    for (let rest = until - timing.now(); rest > 0 && !signal.aborted; rest = until - timing.now()) {
+      if (membership.version() !== version) return alertness.raise()
+      this.#nap = new AbortController()
+      await timing.sleep(Math.min(alertness.interval(), rest), this.#nap.signal)
+    }
   }
 
   #wakeUp(): void {
     this.#wake.abort()
     this.#wake = new AbortController()
+    this.#nap.abort()
   }
 
   #count(): void {
@@ -254,7 +265,7 @@ class Consumer {
       return result
     } catch (error) {
       this.#reportUnavailable(error)
-      await this.#options.timing.sleep(claimInterval, this.#wake.signal)
+      await this.#options.timing.sleep(retryInterval, this.#wake.signal)
       return null
     }
   }

@@ -101,6 +101,17 @@ const lockedHeadOfGroup = prepare<GroupQuery, Due & Locked>((db, query) =>
   withLocks(db, dueOf(db, query).where('group', '=', query.group).forUpdate().skipLocked()),
 )
 
+/** The message of any type that is delayed and comes due next. */
+export const nextDue = prepare<{ now: number }, Pick<Due, 'available_at'>>((db, { now }) =>
+  db
+    .selectFrom('queue_messages')
+    .select('available_at')
+    .where('lease', 'is', null)
+    .where('available_at', '>', now)
+    .orderBy('available_at')
+    .limit(1),
+)
+
 /** Queries for the heads of a type. */
 type Heads = typeof reading
 

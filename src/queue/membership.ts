@@ -5,7 +5,7 @@ import type { Records } from '../records/open.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import { Completions } from './completions.ts'
 import { DoubtfulLeases } from './doubtful-leases.ts'
-import { hasNext, hasNextOfGroup, lockNext, lockNextOfGroup } from './find-next.ts'
+import { hasNext, hasNextOfGroup, lockNext, lockNextOfGroup, nextDue } from './find-next.ts'
 import { leaseMessages } from './lease.ts'
 import type { ProcessIdentity } from '../lib/process-identity.ts'
 import type { Membership, Message, NewWorker, WorkerPresence } from './queue.ts'
@@ -19,6 +19,11 @@ import {
   removeIfHeld,
   type Held,
 } from './settle.ts'
+
+/** How often an idle worker looks for messages in any case (milliseconds): the wall clock may jump to where a delayed message is due. */
+const claimInterval = 1000
+/** How often an idle worker looks in a database of several machines (milliseconds): notifications may be lost. */
+const sharedInterval = 250
 
 /** How much clocks of one machine may differ (milliseconds). */
 const clockTolerance = 1000
@@ -74,6 +79,17 @@ class RecordsMembership implements Membership {
 
   version(): string {
     return this.#records.hint()
+  }
+
+  watch(listener: () => void): (() => void) | null {
+    return this.#records.watch(listener)
+  }
+
+  async untilDue(): Promise<number> {
+    if (this.#records.isShared) return sharedInterval
+    const now = this.#now()
+    const { rows } = await nextDue(this.#records.db, { now })
+    return Math.min(rows.length === 0 ? Infinity : rows[0]!.available_at - now, claimInterval)
   }
 
   async beat(): Promise<boolean> {

@@ -156,6 +156,10 @@ export interface Membership {
   fail(message: Message, error: string, attempts?: number): Promise<void>
   /** A value that changes when there may be something new to claim; about a microsecond. */
   version(): string
+  /** Calls the listener when there may soon be something new to claim; see `Records.watch`. */
+  watch(listener: () => void): (() => void) | null
+  /** Milliseconds after which there may be something to claim although `version` is the same. */
+  untilDue(): Promise<number>
   /** Puts back the messages still held and unregisters the worker. */
   leave(): Promise<void>
 }

@@ -12,6 +12,7 @@ import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
 import type { Records, RecordsPlace } from './records.ts'
 import type { RecordsSchema } from './schema.ts'
 import { sqliteDialect } from './sqlite-driver.ts'
+import { watchLog } from './watch-log.ts'
 
 export type { Records } from './records.ts'
 
@@ -81,6 +82,8 @@ async function openFile(options: Omit<OpenOptions, 'postgres'>): Promise<Records
     check,
     version,
     hint: version,
+    watch: (listener) => watchLog(file, listener),
+    isShared: false,
     onPurge: () => {},
     truncateLog: () => truncateLog(database, file),
     fault: () => presence.fault(),

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync, type Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { PagecacheError } from '../errors.ts'
 import { lost } from './errors.ts'
@@ -30,23 +30,25 @@ export class Presence {
 
   /** STORE_LOST if writes would be lost now, otherwise null. Takes a few microseconds. */
   fault(): PagecacheError | null {
+    let size = 0
     for (const { suffix, name } of parts) {
-      const now = identityOf(this.#file + suffix)
+      const stats = statsOf(this.#file + suffix)
+      const now = stats && `${stats.dev}.${stats.ino}`
       const before = this.#seen.get(suffix)
+      if (suffix === '') size = stats?.size ?? 0
       // The first statement creates the log.
       if (before === undefined && now !== null) this.#seen.set(suffix, now)
       else if (before !== undefined && now === null) return lost(this.#file, `${name} was deleted or moved away`)
       else if (before !== undefined && now !== before) return lost(this.#file, `${name} was replaced`)
     }
-    return this.#seen.has('') ? this.#shrinkage() : null
+    return this.#seen.has('') ? this.#shrinkage(size) : null
   }
 
   /**
    * SQLite never shrinks the file, because nothing vacuums it: a smaller one was emptied or overwritten in place. A copy of the same size
    * or a larger one cannot be told from a checkpoint of another process.
    */
-  #shrinkage(): PagecacheError | null {
-    const size = sizeOf(this.#file)
+  #shrinkage(size: number): PagecacheError | null {
     if (size < headerSize) return lost(this.#file, 'the file was emptied')
     if (size < this.#largest) return lost(this.#file, 'another program has overwritten the file')
     this.#largest = size
@@ -60,22 +62,12 @@ export class Presence {
   }
 }
 
-function identityOf(path: string): string | null {
+/** Null for a file that is missing or unreachable, which is as lost. */
+function statsOf(path: string): Stats | null {
   try {
-    const { dev, ino } = statSync(path)
-    return `${dev}.${ino}`
+    return statSync(path, { throwIfNoEntry: false }) ?? null
   } catch {
-    // An unreachable file is as lost as a missing one.
     return null
-  }
-}
-
-/** In bytes; 0 where the file is unreachable. */
-function sizeOf(path: string): number {
-  try {
-    return statSync(path).size
-  } catch {
-    return 0
   }
 }
 

@@ -61,7 +61,7 @@ function create(directory: string, file: string, { version, statements }: NewSch
   try {
     closeSync(openSync(temporary, 'wx', 0o600))
     const database = new Database(temporary)
-    // No other process knows the file yet, so it is synced once, as a whole.
+    // No other process has the file yet, so it is synced once, as a whole.
     database.pragma('synchronous = OFF')
     database.pragma(`application_id = ${applicationId}`)
     database.exec(`BEGIN; ${statements}; PRAGMA user_version = ${version}; COMMIT`)

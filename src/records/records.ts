@@ -16,8 +16,15 @@ export interface Records {
    * with every call, so that nothing is believed that was read before.
    */
   version(): string
-  /** A value that changes soon after the queue has changed. A change may be missed: workers poll too. */
+  /** A value that changes soon after the queue has changed. With PostgreSQL a change may be missed: workers poll too. */
   hint(): string
+  /**
+   * Calls the listener soon when the queue may have changed, or be about to; calls may be missing. Returns a function that ends it; null if
+   * the system cannot watch for changes now.
+   */
+  watch(listener: () => void): (() => void) | null
+  /** Whether other machines may use the database. */
+  isShared: boolean
   /** Calls the listener soon after another process may have added a purge to the order of purges. Calls may be missing. Never with SQLite. */
   onPurge(listener: () => void): void
   /**

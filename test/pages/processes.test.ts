@@ -34,6 +34,19 @@ describe('two stores of one process on one directory', () => {
     expect(await two.put(draft('a'), bodyOf('a'), fence)).toBeNull()
   })
 
+  it('a removal applies at the first request after a pause, in which the files could have been replaced too', async () => {
+    const { pages: one, directory } = await openPages()
+    const { pages: two } = await openPages({ directory })
+    const received: Selection[] = []
+    two.onRemoved((removed) => received.push(removed))
+    await store(one, 'a')
+    await one.remove({ kind: 'all' })
+    // Stands still like a stopped process: no timer runs before the request.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_100)
+    two.poll()
+    expect(received).toEqual([{ kind: 'all' }])
+  })
+
   it('each store is notified of the keys that the other stores', async () => {
     const { pages: one, directory } = await openPages()
     const { pages: two } = await openPages({ directory })

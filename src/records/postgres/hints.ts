@@ -26,6 +26,7 @@ export class Hints {
   #count = 0
   #isPurgeDue = false
   #onPurge: (() => void) | null = null
+  readonly #watchers = new Set<() => void>()
   #listener: Client | null = null
   #listening = false
   #timer: NodeJS.Timeout | null = null
@@ -41,6 +42,17 @@ export class Hints {
     return String(this.#count)
   }
 
+  /** Calls the listener with every hint. Returns a function that ends it. */
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener)
+    return () => void this.#watchers.delete(listener)
+  }
+
+  #change(): void {
+    this.#count += 1
+    for (const listener of this.#watchers) listener()
+  }
+
   /** Calls the listener when there may be new purges. */
   watchPurges(listener: () => void): void {
     this.#onPurge = listener
@@ -52,7 +64,7 @@ export class Hints {
     if (this.#closed) return
     if (statements.some((statement) => wakesNodes.test(statement))) this.#announcePurges()
     if (!statements.some((statement) => changesQueue.test(statement))) return
-    this.#count += 1
+    this.#change()
     this.#timer ??= setTimeout(() => void this.#send(), delay)
   }
 
@@ -84,13 +96,13 @@ export class Hints {
     client.on('end', again)
     client.on('notification', (message) => {
       if (message.channel === purgeChannel) this.#onPurge?.()
-      else this.#count += 1
+      else this.#change()
     })
     client
       .connect()
       .then(() => client.query(`listen ${channel}; listen ${purgeChannel}`))
       // What was sent before is not received.
-      .then(() => (this.#count += 1), again)
+      .then(() => this.#change(), again)
   }
 
   /** Sends a hint that is due and stops listening. */

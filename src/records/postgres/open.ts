@@ -51,6 +51,8 @@ export async function openPostgres(
     // Only the database knows, and asking takes a round trip: whatever was read before may be outdated.
     version: () => String((reads += 1)),
     hint: () => hints.read(),
+    watch: (listener) => hints.watch(listener),
+    isShared: true,
     onPurge: (listener) => hints.watchPurges(listener),
     truncateLog: () => vacuum(pool),
     fault: () => null,
