@@ -12,7 +12,7 @@ const closingPatience = 2_000
 /** Next to this file in the sources; under its own name in dist/, where this file is part of a chunk. */
 const program = import.meta.url.endsWith('.ts') ? './writer-main.ts' : '../pages/writer-main.js'
 
-/** The writer thread of this process: performs one task at a time, and is replaced when it dies. */
+/** The writer thread of this process: starts with the first task, performs one at a time, and is replaced when it dies. */
 export class PageWriter {
   readonly #data: WriterData
   readonly #onDeath: (error: unknown) => void
@@ -25,7 +25,6 @@ export class PageWriter {
   constructor(data: WriterData, onDeath: (error: unknown) => void) {
     this.#data = data
     this.#onDeath = onDeath
-    this.#open().catch(() => {})
   }
 
   /** Performs one task. @throws what the task throws, and the reason when the thread dies or cannot start */

@@ -21,7 +21,7 @@ import {
 } from './settle.ts'
 
 /** How often an idle worker looks for messages in any case (milliseconds): the wall clock may jump to where a delayed message is due. */
-const claimInterval = 1000
+const claimInterval = 5000
 /** How often an idle worker looks in a database of several machines (milliseconds): notifications may be lost. */
 const sharedInterval = 250
 
