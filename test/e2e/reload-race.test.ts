@@ -38,9 +38,9 @@ async function open() {
       await writeFile(join(projectDir, 'pagecache.yaml'), stringify(config(daemon.url, path)))
       daemon.kill('SIGHUP')
     },
-    /** Whether every process bypasses this path. Connections go to the processes in turns. */
+    /** Whether every process bypasses this path. Connections go to the processes in turns, but not to one that is stopped for a moment. */
     allBypass: async (path: string) => {
-      for (let turn = 0; turn < 2 * processes; turn++) if (!(await bypasses(path))) return false
+      for (let turn = 0; turn < 4 * processes; turn++) if (!(await bypasses(path))) return false
       return true
     },
     replaced: () => daemon.logs().split('of the daemon replaces it').length - 1,
@@ -80,7 +80,6 @@ it('a reload during the start of a process reaches that process too, and one amo
   }
   for (let time = 0; time < 20; time++) await reload(`/time-${time}`)
   await until(() => allBypass('/time-19'))
-  expect(await allBypass('/time-19')).toBe(true)
 })
 
 it('a reload while processes are killed reaches all their replacements', async () => {

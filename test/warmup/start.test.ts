@@ -123,7 +123,7 @@ it('--dry-run counts fresh pages only under --force and lists a sample of the UR
   ])
 })
 
-it('an unknown sales channel exits with 3, a batch size out of range with 2; without channels there is nothing to do', async () => {
+it('an unknown sales channel exits with 3, a batch size out of range with 2, no sales channel at all with 3', async () => {
   const cwd = await project()
   expect(await runCommand(['warmup:start', '--sales-channel', 'nope'], cwd)).toMatchObject({
     code: 3,
@@ -134,6 +134,10 @@ it('an unknown sales channel exits with 3, a batch size out of range with 2; wit
     stderr: expect.stringContaining('1 to 1000'),
   })
   const empty = await runCommand(['warmup:start', '--wait', '--json'], await tempDir())
-  expect(empty.code).toBe(0)
-  expect(JSON.parse(empty.stdout)).toMatchObject({ totalUrls: 0, progress: { status: 'completed', percentage: 100 } })
+  expect(empty.code).toBe(3)
+  expect(JSON.parse(empty.stdout)).toMatchObject({
+    success: false,
+    code: 'WRONG_STATE',
+    hint: expect.any(String) as string,
+  })
 })
