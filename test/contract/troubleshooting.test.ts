@@ -35,4 +35,37 @@ describe('docs/troubleshooting.md', () => {
     const parts = quoted.flatMap((message) => message.split('…').map((part) => part.trim()))
     expect(parts.filter((part) => !program.includes(part))).toEqual([])
   })
+
+  it('has a row for each warning and error that the daemon logs', () => {
+    const rows = [...sectionOf('## Messages in the log').matchAll(/^\| (`[^|]+`)[^|`]* \|/gm)]
+    const known = rows
+      .flatMap(([, cell]) => [...cell!.matchAll(/`([^`]+)`/g)].map(([, message]) => partsOf(message!, /…/)))
+      .filter((parts) => fixedLength(parts) >= 10)
+    const logged = globSync(
+      ['src/{auth,cache,daemon,http,notify,pages,purge,queue,records,stages,traffic,workers}/**/*.ts'],
+      { cwd: root },
+    )
+      .flatMap((file) => [...readFileSync(`${root}/${file}`, 'utf8').matchAll(logging)])
+      .map(([, , message]) => message!)
+      // Other texts are put together from variables alone.
+      .filter((message) => fixedLength(partsOf(message, /\$\{[^}]*\}/)) >= 10)
+    expect(logged.length).toBeGreaterThan(20)
+    expect(logged.filter((message) => !known.some((parts) => parts.every((part) => message.includes(part))))).toEqual(
+      [],
+    )
+  })
 })
+
+/** A call that logs a text: a warning, or an error with its cause. */
+const logging = /(?:\blog\.(?:warn|error)|\bonError)\(\s*(['`])((?:(?!\1)[^])+?)\1/g
+
+function partsOf(message: string, variable: RegExp): string[] {
+  return message
+    .split(variable)
+    .map((part) => part.trim())
+    .filter((part) => part.length > 3)
+}
+
+function fixedLength(parts: readonly string[]): number {
+  return parts.join('').length
+}
