@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import type { OutputFlags } from '@oclif/core/interfaces'
 import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
-import { printable } from '../lib/safe-text.ts'
+import { printable, readableUrl } from '../lib/safe-text.ts'
 import { limitFlag, offsetFlag } from './flags.ts'
 import { fitColumns } from './fit-columns.ts'
 import type { Cell, Output } from './output.ts'
@@ -18,8 +18,8 @@ export interface Column<Item> {
   name: string
   value(item: Item): Cell
   /**
-   * How a terminal shows it. `url`: shortened in the middle where space is short. `text`: shortened at the end. `time`: as an ISO stamp, shown
-   * relative to now. `id`: shortened to a unique beginning, which commands accept.
+   * How a terminal shows it. `url`: with decoded letters, shortened in the middle where space is short. `text`: shortened at the end. `time`:
+   * as an ISO stamp, shown relative to now. `id`: shortened to a unique beginning, which commands accept.
    */
   kind?: 'url' | 'text' | 'time' | 'id'
   /** Shows the value on a terminal, for example with its unit; sorting uses the value itself. */
@@ -90,6 +90,7 @@ export async function presentList<Item>(list: List<Item>, output: Output, flags:
 function showColumn<Item>(column: Column<Item>, items: readonly Item[], iso: boolean): Cell[] {
   const values = items.map((item) => column.value(item))
   if (column.kind === 'id') return shortIds(values)
+  if (column.kind === 'url') return values.map((value) => (typeof value === 'string' ? readableUrl(value) : value))
   if (column.kind === 'time' && !iso) return values.map((value) => relativeTime(value, Date.now()))
   return column.show === undefined ? values : items.map((item) => column.show!(item))
 }

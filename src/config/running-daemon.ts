@@ -102,13 +102,13 @@ export interface Mismatch {
 export function compareWithDaemon(loaded: LoadedConfig, daemon: RunningDaemon): Mismatch | null {
   const name = `The running daemon (process ${daemon.process.pid})`
   const file = loaded.file ?? loaded.places.configFile
-  const [first] = loaded.config.salesChannels
-  if (daemon.shop !== null && first !== undefined && first.url !== daemon.shop.url)
+  const keys = differingKeys(loaded, daemon)
+  // Whatever channels the file has, a reload does not replace the shop of a flag.
+  if (daemon.shop !== null && keys.some((key) => key.startsWith('salesChannels')))
     return {
       message: `${name} serves ${daemon.shop.url} for serve --origin, not the sales channels of ${file}.`,
       remedy: 'Stop it and start it without --origin: pagecache serve',
     }
-  const keys = differingKeys(loaded, daemon)
   if (keys.length === 0) return null
   const shown = keys.slice(0, 5).map((key) => nameSetting(key, loaded))
   const more = keys.length > shown.length ? ` and ${keys.length - shown.length} more` : ''

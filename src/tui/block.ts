@@ -2,8 +2,8 @@ import type { Block } from './panel.ts'
 import { span, type Line, type Span } from './text/line.ts'
 import { padEnd } from './text/width.ts'
 
-/** Makes a block of lines above the lists. Blocks of a higher rank are dropped first. */
-export function block(rank: number, lines: (width: number) => readonly Line[]): Block {
+/** Makes a block of lines above the lists. Blocks of a higher rank are dropped first. `rows`: the height of the terminal. */
+export function block(rank: number, lines: (width: number, rows: number) => readonly Line[]): Block {
   return { rank, lines }
 }
 

@@ -5,8 +5,10 @@ import { padEnd } from './text/width.ts'
 
 /** Width from which charts have several lines. */
 export const chartsFrom = 110
-/** Lines of a chart, without its name. */
-const height = 5
+/** Lines of a chart, without its name. Tall terminals have room for more. */
+function heightIn(rows: number): number {
+  return Math.max(5, Math.floor((rows - 10) / 5))
+}
 
 interface Chart {
   name: string
@@ -17,8 +19,9 @@ interface Chart {
   tone: Tone
 }
 
-/** Charts side by side, each below its name. */
-export function chartLines(title: string, charts: readonly Chart[], width: number): Line[] {
+/** Charts side by side, each below its name. `rows`: the height of the terminal. */
+export function chartLines(title: string, charts: readonly Chart[], width: number, rows: number): Line[] {
+  const height = heightIn(rows)
   const room = Math.floor((width - labelWidth - gap.length * (charts.length - 1)) / charts.length)
   const drawn = charts.map(({ values, most }) => areaChart(values, room, height, most))
   const apart = (index: number) => span(index === 0 ? '' : gap)

@@ -40,7 +40,7 @@ export interface Panel {
 /** Lines above the lists. On a small screen, blocks of the highest rank are dropped. */
 export interface Block {
   rank: number
-  lines(width: number): readonly Line[]
+  lines(width: number, rows: number): readonly Line[]
 }
 
 /** What a tab shows. */

@@ -18,7 +18,7 @@ export function toScreen(input: ScreenInput): Line[] {
   const width = columns - 1
   const tabId = tabs[view.tab]!.id
   const focus = focusOf(view, tabId, shown.panels.length)
-  const blocks = shown.blocks.map(({ rank, lines }) => ({ rank, lines: lines(width - 1) }))
+  const blocks = shown.blocks.map(({ rank, lines }) => ({ rank, lines: lines(width - 1, rows) }))
   const layout = toLayout(columns, rows, height(blocks), shown.panels.length, focus, shown.lead)
   if (layout.kind === 'one-line') return oneLine(input, Math.max(1, width))
   const context: KeyContext = {

@@ -1,3 +1,4 @@
+import stringWidth from 'string-width'
 import { expect, it } from 'vitest'
 import { presentList, type Column, type ViewFlags } from '../../src/cli/list.ts'
 import { Output } from '../../src/cli/output.ts'
@@ -42,6 +43,22 @@ it.each([60, 80, 120, 200])('fits %i columns, with the beginning and the end of 
   const text = await show({}, { columns })
   expect(Math.max(...widths(text.split('Not shown')[0]!))).toBeLessThanOrEqual(columns)
   expect(text).toMatch(/http:\/\/a\/long.*….*end/)
+})
+
+it('decodes the letters of a URL on a terminal alone, and nothing that controls it', async () => {
+  const items = [{ ...pages[0]!, url: 'http://a/%E9%9D%B4/%F0%9F%91%9F?q=%2F%1b%E2%80%AE' }]
+  const text = await show({}, { columns: 80 }, items)
+  expect(text).toContain('│ http://a/靴/👟?q=%2F%1b%E2%80%AE ')
+  expect(
+    new Set(
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => stringWidth(line)),
+    ).size,
+  ).toBe(1)
+  expect(await show({}, null, items)).toContain(`\t${items[0]!.url}\n`)
+  expect(await show({ csv: true }, { columns: 80 }, items)).toContain(`,${items[0]!.url}\n`)
 })
 
 it('leaves out minor columns that do not fit, and says which', async () => {

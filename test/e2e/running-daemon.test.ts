@@ -71,6 +71,13 @@ describe('the shop of serve --origin', () => {
       expect(stderr).toContain(`serves ${daemon.url} for serve --origin, not the sales channels of`)
       expect(stderr).toContain('start it without --origin')
     }
+    // A file with the URL of the daemon does not replace its shop either.
+    await daemon.run('init', '--url', daemon.url, '--origin', origin.url, '--force')
+    const reloaded = await daemon.run('config:reload')
+    expect(reloaded.stderr).toMatch(/serves .* for serve --origin, not .* Stop it and start it without --origin/)
+    expect((await daemon.run('doctor')).stdout).toMatch(
+      /warn {2}daemon: .* for serve --origin, not the sales channels of/,
+    )
   })
 
   it('is not adopted from a daemon that was killed', async () => {

@@ -77,6 +77,10 @@ export function system(): Record<string, unknown> {
     avgCacheHitTime: 0.0004,
   })
   return {
+    status: {
+      version: '1.2.3',
+      daemon: { pid: 4711, url: 'http://127.0.0.1:8080', startedAt: iso(7_380_000), mismatch: null },
+    },
     'traffic.read': traffic(),
     'traffic.live': live,
     'cache.stats': {

@@ -28,6 +28,30 @@ function start(answers: Record<string, unknown> = {}) {
   return { session, source, text, press: (...keys: string[]) => keys.forEach((key) => session.press(key, key)) }
 }
 
+const daemon = { pid: 4711, url: 'http://127.0.0.1:8080', startedAt: new Date(time - 90_000).toISOString() }
+
+it.each([
+  [null, 'daemon   not running: pagecache serve'],
+  [{ ...daemon, mismatch: null }, 'daemon   http://127.0.0.1:8080 · for 1 min 30 s · process 4711 · version 1.2.3\n'],
+  [
+    { ...daemon, mismatch: 'The daemon runs with another file.' },
+    '1.2.3\n          The daemon runs with another file.\n',
+  ],
+])('the overview shows the daemon: %j', async (found, shown) => {
+  const { text } = start({ status: { version: '1.2.3', daemon: found } })
+  await until(() => expect(text()).toContain(shown))
+})
+
+it.each([
+  [36, 5],
+  [60, 10],
+])('charts on a terminal of %i rows have %i lines', async (rows, lines) => {
+  const { text } = start()
+  await until(() => expect(text(120, rows)).toContain('hit ratio, 0 to 100 %'))
+  const isChart = (line: string) => /[\u2800-\u28ff]/.test(line)
+  expect(text(120, rows).split('\n').filter(isChart)).toHaveLength(lines)
+})
+
 describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as const))('the tab %s', (id, key) => {
   it.each([
     [120, 36],

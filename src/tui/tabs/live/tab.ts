@@ -78,7 +78,7 @@ const legend = '  1 min'
 
 /** Charts of the last minute, where there is room. */
 function chartsBlock(tail: Tail, now: number): Block {
-  return block(3, (width) => {
+  return block(3, (width, rows) => {
     if (width < chartsFrom) return []
     const seconds = lastSeconds(tail, now)
     const counts = seconds.map(({ requests }) => requests)
@@ -93,6 +93,7 @@ function chartsBlock(tail: Tail, now: number): Block {
         { name: `slowest, up to ${shortMs(longest)}`, values: slowest, most: longest, tone: 'warn' },
       ],
       width,
+      rows,
     )
   })
 }

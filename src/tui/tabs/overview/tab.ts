@@ -1,5 +1,6 @@
 import type { cacheStatistics } from '../../../operations/cache.ts'
 import type { listNodes } from '../../../operations/cluster.ts'
+import type { readStatus } from '../../../operations/status.ts'
 import type { readTraffic } from '../../../operations/traffic.ts'
 import type { watchWarmup } from '../../../operations/warmup-watch.ts'
 import { block, gap, label, labelWidth } from '../../block.ts'
@@ -15,15 +16,17 @@ import { cut } from '../../text/width.ts'
 import { shortProgress } from '../warmup/progress-block.ts'
 import { stateSpan } from '../warmup/state-block.ts'
 import type { Watched } from '../warmup/watched.ts'
+import { daemonBlock } from './daemon.ts'
 import { cacheBlocks, typesPanel } from './cache.ts'
 import { nodeBlocks, nodesPanel } from './nodes.ts'
 import { missesPanel, visitorBlocks } from './visitors.ts'
 
-/** The cache, and one line for each other tab. */
+/** The daemon, its visitors, the cache, and one line for each other tab. */
 export const overviewTab = defineTab({
   id: 'overview',
   title: 'Overview',
   plans: {
+    status: planFeed<typeof readStatus>('status', {}, 2000),
     hour: planFeed<typeof readTraffic>('traffic.read', { last: '1h' }, 2000),
     day: planFeed<typeof readTraffic>('traffic.read', { last: '24h' }, 2000),
     cache: planFeed<typeof cacheStatistics>('cache.stats', {}, 1000),
@@ -33,10 +36,11 @@ export const overviewTab = defineTab({
     tasks: taskPlan,
     nodes: planFeed<typeof listNodes>('cluster.nodes', { limit: 1000 }, 1000),
   },
-  view({ feeds, values, now }) {
-    const { hour, day, cache, warmup, purges, queue, tasks, nodes } = values
+  view({ feeds, values, now, time }) {
+    const { status, hour, day, cache, warmup, purges, queue, tasks, nodes } = values
     return {
       blocks: [
+        status ? daemonBlock(status, time) : waiting('daemon'),
         ...(hour && day ? visitorBlocks(hour, day) : [waiting('visitors')]),
         ...(cache ? cacheBlocks(cache) : [waiting('cache')]),
         warmup ? warmupBlock(warmup) : waiting('warmup'),

@@ -42,8 +42,8 @@ function figures(hour: Traffic, day: Traffic): Block {
 /** Requests and hit ratio by minute. */
 function charts(hour: Traffic): Block {
   const points = finished(hour)
-  return block(3, (width) => {
-    if (width >= chartsFrom) return wideCharts(points, width)
+  return block(3, (width, rows) => {
+    if (width >= chartsFrom) return wideCharts(points, width, rows)
     const room = Math.max(8, Math.min(60, Math.floor((width - labelWidth - namesWidth) / 2)))
     const chart = (values: readonly number[]) => sparkline(values, room)
     return [
@@ -59,7 +59,7 @@ function charts(hour: Traffic): Block {
 }
 
 /** Rate, hit ratio and latency by minute, side by side. */
-function wideCharts(points: Traffic['series'], width: number): Line[] {
+function wideCharts(points: Traffic['series'], width: number, rows: number): Line[] {
   const rates = points.map(({ requests }) => requests / 60)
   const latencies = points.map(({ p95 }) => p95 ?? 0)
   const [fastest, slowest] = [Math.max(0, ...rates), Math.max(0, ...latencies)]
@@ -68,7 +68,7 @@ function wideCharts(points: Traffic['series'], width: number): Line[] {
     { name: 'hit ratio, 0 to 100 %', values: points.map(({ hitRatio }) => hitRatio ?? 0), most: 1, tone: 'good' },
     { name: `p95, up to ${shortMs(slowest)}`, values: latencies, most: slowest, tone: 'warn' },
   ] as const
-  return chartLines('1 h', shown, width)
+  return chartLines('1 h', shown, width, rows)
 }
 
 /** Paths that visitors miss most, and why. */
