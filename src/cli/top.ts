@@ -110,7 +110,14 @@ class JsonPrinter {
 
 const head = `${'time'.padEnd(12)}  ${'result'.padEnd(6)}  code  ${'ms'.padStart(7)}  ${'type'.padEnd(8)}  path and reason`
 
-const colors = { hit: 'green', stale: 'cyan', miss: 'yellow', pass: 'blue', error: 'red' } as const
+/** A map, because a daemon may send any name. */
+const colors = new Map([
+  ['hit', 'green'],
+  ['stale', 'cyan'],
+  ['miss', 'yellow'],
+  ['pass', 'blue'],
+  ['error', 'red'],
+] as const)
 
 class LinePrinter {
   readonly #tell: Session['tell']
@@ -151,7 +158,7 @@ class LinePrinter {
     })
     const rest = truncate(why, Math.max(1, room - stringWidth(shown)))
     if (!allowsColor()) return time + what + figures + shown + rest
-    return time + styleText(colors[result] ?? 'white', what) + figures + shown + styleText('dim', rest)
+    return time + styleText(colors.get(result) ?? 'white', what) + figures + shown + styleText('dim', rest)
   }
 }
 

@@ -2,7 +2,10 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { top } from '../../src/cli/top.ts'
 import type { Follower } from '../../src/operations/operation.ts'
 
-afterEach(() => void vi.restoreAllMocks())
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+})
 
 it.each([true, false])('prints nothing of a remote daemon that controls the terminal (JSON: %s)', async (json) => {
   const evil = '\u001b]0;title\u0007\u009b31m\u202e\r'
@@ -26,4 +29,26 @@ it.each([true, false])('prints nothing of a remote daemon that controls the term
   expect(printed).toContain('2026')
   // oxlint-disable-next-line no-control-regex -- controls are what is looked for
   expect(printed).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
+})
+
+it('prints a result of a remote daemon that it does not know', async () => {
+  const request = {
+    at: '2026-11-21T12:51:40.000Z',
+    method: 'GET',
+    result: 'constructor',
+    reason: null,
+    status: 200,
+    ms: 1,
+    type: 'cms',
+  }
+  let printed = ''
+  vi.spyOn(process.stdout, 'write').mockImplementation(((text: unknown) => ((printed += String(text)), true)) as never)
+  const perform = async (_: unknown, __: unknown, { emit }: Follower) => {
+    await emit({ kind: 'requests', requests: [{ ...request, host: 'a', path: '/' }], notShown: 0 })
+  }
+  const session = { performer: { perform }, signal: new AbortController().signal, tell: () => {}, sourceName: 'remote' }
+  vi.stubEnv('FORCE_COLOR', '1')
+  await top(session as never, { filter: {}, json: false, tui: false, limit: 1 })
+  vi.restoreAllMocks()
+  expect(printed).toContain('constructor')
 })
