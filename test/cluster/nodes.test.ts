@@ -9,7 +9,7 @@ import { appendPurges, RecordsLedger } from '../../src/cluster/records-ledger.ts
 import { readRemoved } from '../../src/cluster/removed-pages.ts'
 import { thisProcess } from '../../src/lib/process-identity.ts'
 import { notifyTask } from '../../src/workers/notify.ts'
-import { openRecords } from '../helpers/records.ts'
+import { openRecords, testDatabase } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { openApp } from '../operations/pages-project.ts'
 import { until } from '../helpers/until.ts'
@@ -177,7 +177,7 @@ it('notifies of a node that was lost, and when it is back', async () => {
   const { db, ledger, write, serve, change } = await openCluster()
   const projectDir = await tempDir()
   const notify = { webhooks: [{ name: 'ops', url: 'http://127.0.0.1:9/hook' }], diskFree: 0 }
-  await writeFile(joinPath(projectDir, 'pagecache.yaml'), stringify({ notify }))
+  await writeFile(joinPath(projectDir, 'pagecache.yaml'), stringify({ notify, records: { url: testDatabase()!.url } }))
   const app = await openApp(projectDir)
   const check = async () => {
     await db.deleteFrom('queue_messages').execute()
