@@ -63,10 +63,17 @@ export class PurgeLanes {
   #writing = false
   #wideRunning = 0
   #unique = 0
+  /** When the intents that are being recorded were begun (milliseconds since the epoch). */
+  readonly #recording = new Set<{ at: number }>()
 
   constructor(options: PurgingOptions, events: LaneEvents) {
     this.#options = options
     this.#events = events
+  }
+
+  /** Intents of this thread from before are all known to `LaneEvents`, or were recorded although that seemed to fail. */
+  get recordingSince(): number {
+    return Math.min(...[...this.#recording].map(({ at }) => at))
   }
 
   /** @throws INVALID_INPUT, STORE_BUSY, STORE_FULL */
@@ -141,23 +148,28 @@ export class PurgeLanes {
     work: (intents: readonly Intent[], group: readonly Waiting[]) => Promise<void>,
   ): Promise<void> {
     if (group.length === 0) return
-    let intents: Intent[]
+    const intents = await this.#record(group)
+    if (typeof intents !== 'string') return work(intents, group)
+    if (intents === 'each') for (const waiting of group) await this.#start([waiting], work)
+  }
+
+  /** The intents of a group; `each`: to be recorded one by one; `rejected`: none is known to be recorded. */
+  async #record(group: readonly Waiting[]): Promise<Intent[] | 'each' | 'rejected'> {
+    const recording = { at: this.#options.now() }
+    this.#recording.add(recording)
     try {
-      intents = await recordIntents(
-        this.#options,
-        group.map(({ plan }) => plan),
-      )
+      const plans = group.map(({ plan }) => plan)
+      const intents = await recordIntents(this.#options, plans)
+      this.#events.onStarted(intents.map(({ id }) => id))
+      return intents
     } catch (error) {
-      if (group.length > 1 && !isBusy(error)) {
-        for (const waiting of group) await this.#start([waiting], work)
-        return
-      }
+      if (group.length > 1 && !isBusy(error)) return 'each'
       for (const { plan, reject } of group)
         reject(await removeUnrecorded(this.#options, plan, error).catch((failure: unknown) => failure))
-      return
+      return 'rejected'
+    } finally {
+      this.#recording.delete(recording)
     }
-    this.#events.onStarted(intents.map(({ id }) => id))
-    await work(intents, group)
   }
 
   async #carryOutGroup(intents: readonly Intent[], group: readonly Waiting[]): Promise<void> {

@@ -123,7 +123,8 @@ class RecordedPurging {
       .execute()
     let repaired = 0
     for (const row of rows) {
-      if (this.#inHand.has(row.id) || !(this.#failed.has(row.id) || this.#isAbandoned(row))) continue
+      if (this.#inHand.has(row.id)) continue
+      if (!this.#failed.has(row.id) && !this.#isForgotten(row) && !this.#isAbandoned(row)) continue
       if (await this.#adopt(row)) repaired += 1
     }
     return repaired
@@ -131,16 +132,16 @@ class RecordedPurging {
 
   /** Takes over an intent and carries it out; false if another process was faster. */
   async #adopt({ id, created_at: at, source, soft, intent, owner, recorded }: IntentRow): Promise<boolean> {
-    const { numUpdatedRows } = await this.#options.records.db
-      .updateTable('invalidations')
-      .set({ owner: JSON.stringify(this.#options.owner) })
-      .where('id', '=', id)
-      .where('intent', 'is not', null)
-      .where('owner', 'is', owner)
-      .executeTakeFirstOrThrow()
-    if (numUpdatedRows === 0n) return false
     this.#inHand.add(id)
     try {
+      const { numUpdatedRows } = await this.#options.records.db
+        .updateTable('invalidations')
+        .set({ owner: JSON.stringify(this.#options.owner) })
+        .where('id', '=', id)
+        .where('intent', 'is not', null)
+        .where('owner', 'is', owner)
+        .executeTakeFirstOrThrow()
+      if (numUpdatedRows === 0n) return false
       const keys = JSON.parse(intent!) as PurgeKey[]
       await carryOut(this.#options, {
         id,
@@ -159,6 +160,11 @@ class RecordedPurging {
     } finally {
       this.#inHand.delete(id)
     }
+  }
+
+  /** Whether this thread recorded an intent and does not know it: the connection was lost before the commit was acknowledged. */
+  #isForgotten({ owner, created_at }: Pick<IntentRow, 'owner' | 'created_at'>): boolean {
+    return owner === JSON.stringify(this.#options.owner) && created_at < this.#lanes.recordingSince
   }
 
   #isAbandoned({ owner, created_at }: { owner: string | null; created_at: number }): boolean {

@@ -38,19 +38,23 @@ export async function judgePurges(run: Run): Promise<Finding[]> {
        union all select row_to_json(d)::text from purge_deliveries d where status <> 'delivered'`,
     )
   const left = await settled(async () => (await open()).map(({ row }) => `not carried out or not delivered: ${row}`))
-  const log = await rows<{ id: string; scope: string; value: string | null; deliveries: string; purges: string }>(
+  const log = await rows<
+    Record<'id' | 'scope' | 'deliveries' | 'purges', string> & Record<'value' | 'unconfirmed', string | null>
+  >(
     servers,
-    `select i.id, i.scope, i.value, count(p.id) as purges, count(d.purge_id) as deliveries from invalidations i
+    `select i.id, i.scope, i.value, count(p.id) as purges, count(d.purge_id) as deliveries,
+     string_agg(p.unconfirmed, ' ') as unconfirmed from invalidations i
      left join purges p on p.invalidation_id = i.id left join purge_deliveries d on d.purge_id = p.id group by i.id`,
   )
   const byRow = new Map(log.map((row) => [Number(row.id), row]))
   const marked = (number: number) => log.find(({ value }) => value?.split(/[\s,]+/).includes(markOf(number)))
   const answered = oracle.purges.filter(({ unconfirmed }) => unconfirmed !== null)
-  const lost = answered.flatMap(({ number, scope, row }) => {
+  const lost = answered.flatMap(({ number, scope, row, unconfirmed }) => {
     if (scope === 'type' || scope === 'all') return []
     const found = row === null ? marked(number) : byRow.get(row)
     if (found === undefined) return [`purge ${number} (${scope}) was answered and is not in the log`]
-    return found.deliveries === found.purges && found.purges !== '0'
+    const isNamed = unconfirmed!.every((node) => found.unconfirmed?.includes(node))
+    return isNamed && found.deliveries === found.purges && found.purges !== '0'
       ? []
       : [`purge ${number}: ${JSON.stringify(found)}`]
   })
@@ -61,7 +65,7 @@ export async function judgePurges(run: Run): Promise<Finding[]> {
       lost.push(`${logged} purges of scope ${scope} are in the log: ${mine} of ${sent} were answered`)
   }
   return [
-    { claim: 'no answered purge is lost', faults: lost },
+    { claim: 'no answered purge is lost, and the log names the nodes that its answer named', faults: lost },
     { claim: 'every purge is carried out and delivered to Varnish', faults: [...left, ...(await judgeVarnish(run))] },
   ]
 }

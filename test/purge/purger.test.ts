@@ -181,15 +181,13 @@ it('an unlogged removal also runs in the thread and takes effect before it is an
   expect(await pages.remove({ kind: 'tags', tags: ['c'] })).toBe(1)
 })
 
-it('an intent of an ended thread is carried out by the next one, that of a living thread is left alone', async () => {
+it('an intent of an ended thread is carried out by the next one, and so is one of its own that it does not know; that of a living thread is left alone', async () => {
   const { purging, pages, records, cacheDir } = await openThread()
   await purging.close()
   await store(pages, 'a', { ...lasting, tags: ['dead'] })
   await store(pages, 'b', { ...lasting, tags: ['living'] })
-  for (const [tag, thread] of [
-    ['dead', 7],
-    ['living', 8],
-  ] as const) {
+  await store(pages, 'c', { ...lasting, tags: ['forgotten'] })
+  const add = async (tag: string, thread: number) => {
     const intent = JSON.stringify([{ kind: 'tag', tag, entity: null }])
     await records.db
       .insertInto('invalidations')
@@ -207,6 +205,8 @@ it('an intent of an ended thread is carried out by the next one, that of a livin
       })
       .execute()
   }
+  await add('dead', 7)
+  await add('living', 8)
   const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
   const next = await openPurging({
     records,
@@ -223,4 +223,11 @@ it('an intent of an ended thread is carried out by the next one, that of a livin
   onTestFinished(() => next.close())
   expect([pages.find(draft('a').key), pages.find(draft('b').key)]).toMatchObject([[], [{ url: draft('b').url }]])
   expect((await listRecent(records.db, range)).items).toMatchObject([{ tag: 'dead' }])
+  // The connection was lost before the commit was acknowledged.
+  await add('forgotten', 9)
+  await Promise.all([next.catchUp(), next.catchUp()])
+  const recorded = async () => (await listRecent(records.db, { ...range, limit: 9 })).items
+  await until(async () => (await recorded()).length > 1)
+  expect(await recorded()).toMatchObject([{ tag: 'forgotten' }, { tag: 'dead' }])
+  expect([pages.find(draft('b').key), pages.find(draft('c').key)]).toMatchObject([[{ url: draft('b').url }], []])
 })
