@@ -75,7 +75,7 @@ export class FifoCache<Value> {
    * key otherwise.
    */
   wants(key: string, size: number): boolean {
-    return this.#hasRoom(size, this.#fresh) || this.#departed.note(key, this.#nodes.size)
+    return this.#hasRoom(size, this.#fresh) || this.#departed.note(key, this.#mostDeparted)
   }
 
   #hasRoom(size: number, queue: Queue<Value>): boolean {
@@ -97,7 +97,7 @@ export class FifoCache<Value> {
   delete(key: string): void {
     const node = this.#nodes.get(key)
     if (node === undefined) return
-    if (node.queue === this.#proven || node.uses > 0) this.#departed.add(key, this.#nodes.size)
+    if (node.queue === this.#proven || node.uses > 0) this.#departed.add(key, this.#mostDeparted)
     this.#remove(node)
   }
 
@@ -112,6 +112,11 @@ export class FifoCache<Value> {
   /** The sum of sizes. */
   get size(): number {
     return this.#fresh.size + this.#proven.size
+  }
+
+  /** As many as there would be entries if the cache were full: what returns within that many fits into it. */
+  get #mostDeparted(): number {
+    return this.size === 0 ? 1 : Math.ceil((this.#nodes.size * this.#options.capacity) / this.size)
   }
 
   *values(): Generator<Value> {
@@ -133,7 +138,7 @@ export class FifoCache<Value> {
       this.#proven.push(node)
       return
     }
-    if (fromFresh) this.#departed.add(node.key, this.#nodes.size)
+    if (fromFresh) this.#departed.add(node.key, this.#mostDeparted)
     this.#remove(node)
   }
 

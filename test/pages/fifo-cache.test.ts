@@ -78,7 +78,9 @@ class Reference {
     return 1
   }
 
-  #depart(key: string, most: number): void {
+  /** @param count entries, of which it remembers as many as would fill the cache */
+  #depart(key: string, count: number): void {
+    const most = Math.ceil((count * this.#capacity) / this.size)
     this.#departed = [...this.#departed.slice(Math.max(0, this.#departed.length - most + 1)), key]
   }
 
@@ -134,6 +136,17 @@ it('new entries take at most two fifths of the capacity, and the others the rest
   expect([cache.size, cache.peek('crawled420'), cache.wants('another', 10)]).toEqual([800, 10, false])
 })
 
+it('entries that are requested in turn stay if all of them fit', () => {
+  const cache = new FifoCache<number>({ capacity: 1_000, sizeOf: (size) => size, onLeave: () => undefined })
+  const missesOfRound = () => {
+    const missing = Array.from({ length: 95 }, (_, n) => `k${n}`).filter((key) => cache.get(key) === undefined)
+    for (const key of missing) cache.set(key, 10)
+    return missing.length
+  }
+  for (let round = 0; round < 3; round++) missesOfRound()
+  expect(missesOfRound()).toBe(0)
+})
+
 it('a large new entry evicts no more proven ones than it needs to', () => {
   const cache = new FifoCache<number>({ capacity: 100, sizeOf: (size) => size, onLeave: () => undefined })
   cache.set('popular', 10)
@@ -168,7 +181,7 @@ it('one key requested without end is evicted once it is no longer requested', ()
   cache.set('attacked', 10)
   for (let n = 0; n < 1_000_000; n++) cache.get('attacked')
   // Pages that return soon after they left are proven: these displace the one that is no longer requested.
-  for (let n = 0; n < 300; n++) cache.set(`k${n % 7}`, 10)
+  for (let n = 0; n < 300; n++) cache.set(`k${n % 14}`, 10)
   expect(cache.peek('attacked')).toBeUndefined()
 })
 
