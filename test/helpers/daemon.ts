@@ -86,10 +86,16 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
 /** Runs one command of the built program in a process of its own. */
 export async function runProgram(
   args: readonly string[],
-  options: { projectDir: string; env?: Readonly<Record<string, string>>; input?: string; prefix?: readonly string[] },
+  options: {
+    projectDir: string
+    env?: Readonly<Record<string, string>>
+    input?: string
+    prefix?: readonly string[]
+    program?: string
+  },
 ): Promise<CommandResult> {
   const env = environment(options.projectDir, options.env)
-  const [file = '', ...rest] = [...(options.prefix ?? []), process.execPath, program, ...args]
+  const [file = '', ...rest] = [...(options.prefix ?? []), process.execPath, options.program ?? program, ...args]
   const child = spawn(file, rest, { env, cwd: options.projectDir })
   let stdout = ''
   let stderr = ''
