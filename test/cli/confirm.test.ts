@@ -15,6 +15,7 @@ const id = '0190c0de-0000-7000-8000-00000000000a'
 const confirmed: Record<string, string[]> = {
   'client:revoke': [id],
   'client:rotate-key': ['--drop-old'],
+  'cluster:forget': ['node-1'],
   'customer:delete': ['customer-1'],
   'invalidation-log:clear': [],
   'messenger:failed:remove': ['--all'],

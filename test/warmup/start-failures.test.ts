@@ -45,7 +45,8 @@ describe('failed pages', () => {
   })
 
   it('a run without URLs is completed without a worker', async () => {
-    const cwd = await tempDir()
+    openShop('http://shop.example', [])
+    const cwd = await project()
     const { code, stdout, stderr } = await runCommand(['warmup:start'], cwd)
     expect([code, stdout]).toEqual([0, expect.stringContaining('0 URLs')])
     expect(stderr).not.toContain('worker')
