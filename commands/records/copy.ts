@@ -28,11 +28,10 @@ export default class RecordsCopy extends BaseCommand {
   protected override reportsMismatch = false
 
   readonly #display = new ProgressDisplay()
-  #startedAt = 0
+  readonly #startedAt = performance.now()
 
   async run() {
     const { flags } = await this.parse(RecordsCopy)
-    this.#startedAt = performance.now()
     return this.perform(copyRecords, { to: flags.to }, ({ rows, tables, from, to }, output) => {
       this.#display.end()
       output.prose(`Copied and compared ${formatCount(rows)} rows of ${tables.length} tables from ${from} to ${to}.`)

@@ -1,5 +1,4 @@
 import { readableUrl } from '../lib/safe-text.ts'
-import { reason, toInspection } from './inspection.ts'
 import type { Feeds } from './poller.ts'
 import { toReport } from './report.ts'
 import type { Source } from './source.ts'
@@ -107,4 +106,14 @@ export class Effects {
       (error: unknown) => notice(`Cannot save ${file}: ${reason(error)}`, 'bad'),
     )
   }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The result of `cache.inspect` as lines. */
+function toInspection(value: unknown): string[] {
+  const { reason: why, explanation = [] } = value as { reason: string; explanation?: string[] }
+  return [why, ...explanation.filter((sentence) => sentence !== why)]
 }

@@ -3,7 +3,7 @@ import { useApp, useInput, useStdin, useStdout, useWindowSize } from 'ink'
 import { useEffect, useSyncExternalStore } from 'react'
 import { strokesOf } from './keys.ts'
 import { Lines } from './lines.tsx'
-import { mouse } from './mouse.ts'
+import { mouse } from './sequences.ts'
 import type { Session } from './session.ts'
 
 /** Draws a session on the terminal and passes keys to it. */

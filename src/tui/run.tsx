@@ -1,10 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { render } from 'ink'
-import { clipboardSequence } from './clipboard.ts'
 import { Monitor } from './monitor.tsx'
 import { Session } from './session.ts'
-import { mouse } from './mouse.ts'
+import { clipboardSequence, mouse } from './sequences.ts'
 import type { SessionEnd, WatchOptions } from './watch-options.ts'
 
 export interface TuiOptions extends WatchOptions {

@@ -1,6 +1,6 @@
 import { render } from 'ink-testing-library'
 import { describe, expect, it } from 'vitest'
-import { clipboardSequence } from '../../src/tui/clipboard.ts'
+import { clipboardSequence } from '../../src/tui/sequences.ts'
 import { Monitor } from '../../src/tui/monitor.tsx'
 import { watched } from './fake-source.ts'
 import { until } from '../helpers/until.ts'

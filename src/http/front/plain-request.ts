@@ -232,3 +232,8 @@ function lastOf(list: string): string {
 function is(text: string, start: number, end: number, name: string): boolean {
   return (text.charCodeAt(start) | 0x20) === name.charCodeAt(0) && text.slice(start, end).toLowerCase() === name
 }
+
+/** A GET or HEAD that is a whole chunk and that memory may answer; null for everything else. */
+export function toHitRequest(head: PlainRequest, chunk: Buffer): HotRequest | null {
+  return head.isRead && head.isHot && head.length === chunk.length ? head : null
+}

@@ -1,5 +1,4 @@
-import { toHitRequest } from '../../../src/http/front/hit-request.ts'
-import { parsePlainRequest, type PlainRequest } from '../../../src/http/front/plain-request.ts'
+import { parsePlainRequest, toHitRequest, type PlainRequest } from '../../../src/http/front/plain-request.ts'
 import { toEventRequest } from '../../../src/http/stages/event-request.ts'
 
 /** A reader of a chunk of bytes, as the socket has it. */
