@@ -85,8 +85,13 @@ describe('X-Pagecache-Debug', () => {
     expect(debugOf(await ask('/p/2', {}, '127.0.0.1', 'HEAD'))).toMatchObject({ type: 'products' })
   })
 
+  /** A command is another process, which logs the purge of stored pages only. */
+  const isStored = (path: string) =>
+    until(async () => (await shop.daemon.run('cache:list', '--limit', '500', '--json')).stdout.includes(path))
+
   it('tells the last purge of the URL', async () => {
     await ask('/p/3')
+    await isStored('/p/3')
     expect(debugOf(await ask('/p/3'))).not.toHaveProperty('last-purge')
     expect((await shop.daemon.run('purge:tag', 'product-1')).code).toBe(0)
     await until(async () => 'last-purge' in debugOf(await ask('/p/3')))
@@ -101,6 +106,7 @@ describe('X-Pagecache-Debug', () => {
     )
     shop.origin.on('/_esi/menu', page('menu', { ...lasting, xkey: 'menu' }))
     await ask('/p/made')
+    await isStored('/_esi/menu')
     shop.origin.on('/_esi/menu', { status: 503, body: 'away' })
     expect((await shop.daemon.run('purge:tag', 'menu', '--soft')).code).toBe(0)
     await until(async () => 'last-purge' in debugOf(await ask('/p/made')))

@@ -140,6 +140,8 @@ it('with warmup.afterPurge a purged page is cached again soon', async () => {
   })
   onTestFinished(async () => void (await daemon.stop()))
   for (const path of ['/a', '/b']) await (await fetch(daemon.url + path)).text()
+  // A command is another process, which counts and logs stored pages only.
+  await until(async () => (await daemon.run('cache:list', '--json')).stdout.includes('/a'))
   expect((await daemon.run('purge:url', `${daemon.url}/a`, '--json')).code).toBe(0)
   await until(() => expect(origin.hits('/a')).toBe(2))
   await until(async () =>

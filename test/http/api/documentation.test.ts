@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openApi, type Api } from '../../helpers/api.ts'
+import { startOrigin, type Origin } from '../../helpers/origin.ts'
 
 const text = await readFile(new URL('../../../docs/http-api.md', import.meta.url), 'utf8')
 
@@ -12,13 +13,24 @@ const examples = [...text.matchAll(/```sh\n(.*?)```\n(?:```json\n(.*?)```)?/gs)]
   answer,
 }))
 
+let origin: Origin
 let api: Api
 
 beforeAll(async () => {
-  api = await openApi()
+  origin = await startOrigin()
+  api = await openApi({
+    config: (url) => {
+      const body = `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>${url}/</loc></url></urlset>`
+      origin.on('/sitemap.xml', { headers: { 'content-type': 'application/xml' }, body })
+      return { salesChannels: [{ id: '0190c0de00007000800000000000000a', name: 'Shop', url, origin: origin.url }] }
+    },
+  })
 })
 
-afterAll(() => api?.stop())
+afterAll(async () => {
+  await api?.stop()
+  await origin?.stop()
+})
 
 /** The keys of a value, all the way down; what holds them apart from those values that differ from run to run. */
 function shapeOf(value: unknown): unknown {
