@@ -180,7 +180,7 @@ export class App {
     const node = this.node
     if (this.config.cache.shared.url === null || node === null) return null
     const { openSharedPages } = await import('./cluster/shared/open.ts')
-    return this.#parts.open('sharedPages', async () => openSharedPages(this, node.clock(this), this.#onWarning))
+    return this.#parts.open('sharedPages', async () => openSharedPages(this, await node.clock(this), this.#onWarning))
   }
 
   /** The cache in front of the sales channels. `at`: where the daemon listens, and with how many processes (a command: 1). */

@@ -11,9 +11,15 @@ export class OutsideClock implements PurgeClock {
   #last: PurgeTime | null = null
   #isReading = false
 
-  constructor(ledger: Pick<Ledger, 'read'>) {
+  private constructor(ledger: Pick<Ledger, 'read'>) {
     this.#ledger = ledger
-    void this.#read()
+  }
+
+  /** Resolves after the first read: without it the first pages would not be shared. */
+  static async open(ledger: Pick<Ledger, 'read'>): Promise<OutsideClock> {
+    const clock = new OutsideClock(ledger)
+    await clock.#read()
+    return clock
   }
 
   now(): PurgeTime | null {

@@ -3,12 +3,13 @@ import { historyOf, readClocks, type Lease } from './lease.ts'
 import type { Ledger } from './ledger.ts'
 import { readLimit } from './protocol.ts'
 import { namesIn, namesOf } from './removal.ts'
+import { Patience } from './shared/patience.ts'
 
 /** Most purges in memory, and most names of what they select. A page that was fetched before the oldest of them counts as outdated. */
 const most = 10_000
 const mostNames = 100_000
 /** How long a visitor waits for the latest purges, in milliseconds. Then the page comes from the shop. */
-const patience = 250
+const patience = new Patience({ least: 250, most: 250 })
 
 /**
  * The latest purges, as the database has them. The position of this process is not enough: a purge on this machine is answered before
@@ -42,7 +43,7 @@ export class RecentPurges implements PurgeClock {
 
   async admits({ history, number: fetchedAt }: PurgeTime, page: Purgeable): Promise<boolean> {
     if (this.now()?.history !== history) return false
-    await within(patience, this.#latest())
+    await patience.within(this.#latest())
     // The lease may have ended meanwhile, or another database have taken over.
     if (this.now()?.history !== history || this.#history !== history) return false
     // A number that the database does not have was given by another history, whatever its name.
@@ -98,11 +99,4 @@ export class RecentPurges implements PurgeClock {
     this.#names = 0
     this.#from = this.#to = from
   }
-}
-
-function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the latest purges were not read within ${ms} ms`)), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }

@@ -52,13 +52,13 @@ export class ThisNode {
   }
 
   /** The purge clock of the pages that nodes share. `usesThreads`: whether this process serves visitors, and so keeps a lease. */
-  clock(host: { records(): Promise<{ db: RecordsDatabase }>; usesThreads: boolean }): PurgeClock {
+  async clock(host: { records(): Promise<{ db: RecordsDatabase }>; usesThreads: boolean }): Promise<PurgeClock> {
     const ledger: Pick<Ledger, 'read'> = {
       read: async (after) => {
         const { RecordsLedger } = await import('./records-ledger.ts')
         return new RecordsLedger((await host.records()).db).read(after)
       },
     }
-    return host.usesThreads ? new RecentPurges(this.lease, ledger) : new OutsideClock(ledger)
+    return host.usesThreads ? new RecentPurges(this.lease, ledger) : await OutsideClock.open(ledger)
   }
 }
