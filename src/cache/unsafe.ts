@@ -32,8 +32,12 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'SEA
  */
 const shortestGap = 20
 const gapFactor = 4
-/** With several machines most of a transaction's duration is waiting for them, which delays no hit: the longest pause, in milliseconds. */
-const longestGap = 100
+/** The longest pause, in milliseconds: visitors wait for it. */
+const longestGap = 1_000
+/** The same with several machines: most of a transaction's duration is waiting for them, which delays no hit. */
+const longestGapOfNodes = 100
+/** For how long a transaction that waits for other machines keeps the next one waiting, in milliseconds: each waits for three seconds itself. */
+const longestTurn = 1_000
 
 export interface UnsafeOptions {
   mode: UnsafeMode
@@ -120,7 +124,13 @@ export class UnsafeInvalidation {
     const urls = [...this.#waiting]
     this.#waiting = new Set()
     this.#next = null
-    const started = performance.now()
+    const removed = this.#removeNow(urls)
+    // Requests that arrive during the transaction must wait for it too, or each of them would begin its own.
+    this.#last = this.#turnOf(removed)
+    await removed
+  }
+
+  async #removeNow(urls: readonly string[]): Promise<void> {
     try {
       this.counts.pages += await this.#options.store.remove({ kind: 'urls', urls })
       this.counts.writes += 1
@@ -129,9 +139,16 @@ export class UnsafeInvalidation {
       if (!(error instanceof PagecacheError)) throw error
       this.counts.failures += 1
       this.#options.onError('could not invalidate the pages changed by an unsafe request', error)
-    } finally {
-      const gap = Math.max(shortestGap, gapFactor * (performance.now() - started))
-      this.#last = pause(this.#options.hasOtherNodes ? Math.min(gap, longestGap) : gap, undefined, { ref: false })
     }
+  }
+
+  /** Resolves when the next transaction may begin. */
+  async #turnOf(removed: Promise<void>): Promise<void> {
+    const { hasOtherNodes } = this.#options
+    const started = performance.now()
+    const isOver = removed.catch(() => {})
+    await (hasOtherNodes ? Promise.race([isOver, pause(longestTurn, undefined, { ref: false })]) : isOver)
+    const gap = Math.max(shortestGap, gapFactor * (performance.now() - started))
+    await pause(Math.min(gap, hasOtherNodes ? longestGapOfNodes : longestGap), undefined, { ref: false })
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SharedPages } from '../../src/cluster/shared/shared-pages.ts'
 import type { SharedPage } from '../../src/cluster/shared/value.ts'
@@ -125,6 +126,42 @@ describe('invalidation by a POST', () => {
     ).toEqual(targets.toSorted())
     expect(site.cache.unsafe).toEqual({ pages: 64, writes: removals.length, failures: 0 })
     for (const target of targets) expect(await isCached(target), target).toBe(false)
+  })
+
+  it('begins no write while another one is under way, however long it takes', async () => {
+    const { site, removals, post } = await open()
+    const targets = Array.from({ length: 8 }, (_, index) => `/to/${index}`)
+    for (const target of targets) await site.visit(target)
+    const { remove } = site.store
+    const { promise: slowly, resolve } = Promise.withResolvers<void>()
+    site.store.remove = async (...asked) => {
+      const removed = await remove.apply(site.store, asked)
+      await slowly
+      return removed
+    }
+    const posts: Promise<unknown>[] = []
+    for (const target of targets) {
+      posts.push(post(target))
+      await until(() => removals.length > 0)
+      await pause(5)
+    }
+    expect(removals).toEqual([['/to/0', '/0', '/other']])
+    resolve()
+    await Promise.all(posts)
+    expect(removals.length).toBe(2)
+  })
+
+  it('waits for other nodes in vain without keeping later requests waiting for as long', async () => {
+    const { site, removals, post } = await open({ standing: () => 'confirmed' })
+    const { remove } = site.store
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    site.store.remove = async (...asked) => remove.apply(site.store, asked).finally(() => late)
+    const first = post('/to/a')
+    await until(() => removals.length === 1)
+    const second = post('/to/b')
+    await until(() => removals.length === 2)
+    resolve()
+    await Promise.all([first, second])
   })
 
   it('fences a page that is being fetched', async () => {
