@@ -4,6 +4,7 @@ import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 import { confirm, DatabaseReplaced, MemberBehind, type Confirmed } from './confirm.ts'
 import { readClocks } from './lease.ts'
 import { storeId } from './node-store.ts'
+import { driftMargin } from './protocol.ts'
 import { readRemoved, type NodeRemoved } from './removed-pages.ts'
 import { appendPurges, RecordsLedger, type NewPurge } from './records-ledger.ts'
 
@@ -23,9 +24,10 @@ export interface PurgeCluster {
   /**
    * Waits until no other node serves a page from before the purge.
    *
+   * @param patience how long it waits for a node that is alive and slow, in milliseconds; it always waits for the lease of one that died
    * @throws STORE_BUSY, STORE_UNREACHABLE when that cannot be known: the purge is recorded and must be confirmed again
    */
-  confirm(purge: Numbered): Promise<Confirmed>
+  confirm(purge: Numbered, patience?: number): Promise<Confirmed>
   /** What the other nodes have removed because of purges that are confirmed. */
   removed(numbers: readonly number[]): Promise<NodeRemoved[]>
   /** The number of a recorded invalidation; null if all nodes have applied it long ago. */
@@ -37,7 +39,7 @@ export interface PurgeCluster {
 /** Pause between two looks at the nodes, in milliseconds. */
 const pause = 3
 /** How long a purge waits for a node that is alive and slow, in milliseconds. */
-const patience = 30_000
+const usualPatience = 30_000
 
 /**
  * @param directory the application cache directory
@@ -49,7 +51,7 @@ export function openPurgeCluster(
   { node, lease }: { node: string; lease: number },
 ): PurgeCluster {
   const ledger = new RecordsLedger(db)
-  const options = { ledger, lease, mono: () => readClocks().mono, sleep: (ms: number) => sleep(ms), pause, patience }
+  const options = { ledger, lease, mono: () => readClocks().mono, sleep: (ms: number) => sleep(ms), pause }
   return {
     node,
     removed: (numbers) => readRemoved(db, numbers),
@@ -57,11 +59,12 @@ export function openPurgeCluster(
       const { first, identity } = await appendPurges(transaction, { at, store: storeId(directory), purges })
       return purges.map((_, index) => ({ number: first + index, identity }))
     },
-    confirm: async (purge) => {
+    confirm: async (purge, asked = usualPatience) => {
+      const patience = Math.max(asked, 2 * lease * driftMargin)
       try {
-        return await confirm(options, { ...purge, store: storeId(directory) })
+        return await confirm({ ...options, patience }, { ...purge, store: storeId(directory) })
       } catch (error) {
-        throw toPagecacheError(error)
+        throw toPagecacheError(error, patience)
       }
     },
     numberOf: (invalidation) => ledger.numberOf(invalidation),
@@ -69,7 +72,7 @@ export function openPurgeCluster(
   }
 }
 
-function toPagecacheError(error: unknown): unknown {
+function toPagecacheError(error: unknown, patience: number): unknown {
   if (error instanceof MemberBehind)
     return new PagecacheError('STORE_BUSY', `Node ${error.node} has not applied a purge within ${patience / 1000} s`, {
       hint: 'Check its disk and its load. The purge is carried out as soon as the node has applied it.',

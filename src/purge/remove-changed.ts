@@ -31,7 +31,8 @@ export async function removeChanged(
       .transaction()
       .setIsolationLevel('read committed')
       .execute((transaction) => cluster.append(transaction, Date.now(), [{ invalidation: null, removals: [removal] }]))
-    await cluster.confirm(purge!)
+    // No visitor waits for longer: confirmations that went on would add up, and take the connections that leases are renewed with.
+    await cluster.confirm(purge!, patience)
   }
   const late = new AbortController()
   const removed = elsewhere()

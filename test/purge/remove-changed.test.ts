@@ -10,12 +10,14 @@ const asked = { selection: { kind: 'urls', urls: ['http://shop.example/a'] } } a
 async function remove(confirm: () => Promise<void>, patience?: number) {
   const { db, close } = await openRecords({ directory: await tempDir(), now: Date.now, postgres: null })
   const done: unknown[] = []
+  const waits: unknown[] = []
   const cluster = {
     append: async (_: unknown, __: number, purges: readonly NewPurge[]) => {
       done.push(purges)
       return [{ number: 1, identity: '' }]
     },
-    confirm: async () => {
+    confirm: async (_: unknown, within?: number) => {
+      waits.push(within)
       await confirm()
       done.push('confirmed')
       return { live: [], unconfirmed: [] }
@@ -24,7 +26,7 @@ async function remove(confirm: () => Promise<void>, patience?: number) {
   const here = { remove: async () => done.push('here') }
   const removed = await removeChanged({ db, cluster }, asked, here, patience).catch((error: Error) => error.message)
   await close()
-  return { done, removed }
+  return { done, removed, waits }
 }
 
 it('a page that a visitor has changed leaves this node first, and then all others before the answer', async () => {
@@ -36,7 +38,9 @@ it('a page that a visitor has changed leaves this node first, and then all other
 })
 
 it('the answer to a visitor does not wait for ever for other nodes', async () => {
-  const { done, removed } = await remove(() => new Promise(() => {}), 1)
+  const { done, removed, waits } = await remove(() => new Promise(() => {}), 1)
   expect(done[0]).toBe('here')
+  // Nor does anything else.
+  expect(waits).toEqual([1])
   expect(removed).toContain('Other nodes have not removed the pages')
 })
