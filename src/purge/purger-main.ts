@@ -9,6 +9,7 @@ import { toMessage } from '../errors.ts'
 import { steadyClock } from '../lib/clock.ts'
 import { clearApplicationCache, openFilesystemStore } from '../pages/filesystem-store.ts'
 import type { PageStore } from '../pages/page-store.ts'
+import { Gate } from '../lib/gate.ts'
 import { thisProcess } from '../lib/process-identity.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
 import { openQueue } from '../queue/records-queue.ts'
@@ -53,6 +54,7 @@ async function main(): Promise<void> {
     const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
     const owner = { ...thisProcess(), thread: threadId }
     const removals = new RemovalGroups(pages)
+    const numbering = new Gate(1)
     const cluster = node && openPurgeCluster(records.db, cacheDir, node)
     const purging = await openPurging({
       records,
@@ -71,7 +73,7 @@ async function main(): Promise<void> {
     const deliveries = new ThreadDeliveries({ db: records.db, pages, cluster, queue, onEvent: report })
     const perform = async (id: number, task: PurgerTask): Promise<Invalidated | number> => {
       if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
-      if (task.kind === 'remove') return removeChanged({ db: records.db, cluster }, task.removal, removals)
+      if (task.kind === 'remove') return removeChanged({ db: records.db, cluster, numbering }, task.removal, removals)
       if (task.kind === 'catchUp') return purging.catchUp()
       if (task.kind === 'deliver') return deliveries.run(id, task.setup)
       if (task.kind === 'stopDelivering') deliveries.stop(task.delivery)

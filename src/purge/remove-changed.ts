@@ -2,9 +2,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { PurgeCluster } from '../cluster/purge-cluster.ts'
 import type { Removal } from '../cluster/removal.ts'
 import { PagecacheError } from '../errors.ts'
+import type { Gate } from '../lib/gate.ts'
 import type { SharedRemoval } from '../pages/page-store.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { RemovalGroups } from './removal-groups.ts'
+
+/** Where changes by visitors are numbered. */
+export interface Changing {
+  db: RecordsDatabase
+  cluster: Pick<PurgeCluster, 'append' | 'confirm'> | null
+  /** One at a time: while another machine holds the lock of the clock, they must not take all connections, which leases need too. */
+  numbering: Gate
+}
 
 /** How long the answer to a visitor waits for the other nodes, in milliseconds: longer than the lease of one that died. */
 const usualPatience = 3_000
@@ -18,7 +27,7 @@ const usualPatience = 3_000
  * @throws STORE_BUSY where another node has not applied it in time, and what `here` and the database throw
  */
 export async function removeChanged(
-  { db, cluster }: { db: RecordsDatabase; cluster: Pick<PurgeCluster, 'append' | 'confirm'> | null },
+  { db, cluster, numbering }: Changing,
   asked: Omit<SharedRemoval, 'trace'>,
   here: Pick<RemovalGroups, 'remove'>,
   patience = usualPatience,
@@ -26,11 +35,13 @@ export async function removeChanged(
   const pages = await here.remove(asked)
   if (cluster === null) return pages
   const removal: Removal = { ...asked.selection, ...(asked.soft === true && { soft: true }) }
-  const elsewhere = async () => {
-    const [purge] = await db
+  const number = () =>
+    db
       .transaction()
       .setIsolationLevel('read committed')
       .execute((transaction) => cluster.append(transaction, Date.now(), [{ invalidation: null, removals: [removal] }]))
+  const elsewhere = async () => {
+    const [purge] = await numbering.pass(number)
     // No visitor waits for longer: confirmations that went on would add up, and take the connections that leases are renewed with.
     await cluster.confirm(purge!, patience)
   }

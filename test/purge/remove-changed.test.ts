@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest'
 import type { NewPurge } from '../../src/cluster/records-ledger.ts'
+import { Gate } from '../../src/lib/gate.ts'
 import { removeChanged } from '../../src/purge/remove-changed.ts'
+import type { RecordsDatabase } from '../../src/records/schema.ts'
 import { openRecords } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 const asked = { selection: { kind: 'urls', urls: ['http://shop.example/a'] } } as const
 
@@ -24,7 +27,9 @@ async function remove(confirm: () => Promise<void>, patience?: number) {
     },
   }
   const here = { remove: async () => done.push('here') }
-  const removed = await removeChanged({ db, cluster }, asked, here, patience).catch((error: Error) => error.message)
+  const removed = await removeChanged({ db, cluster, numbering: new Gate(1) }, asked, here, patience).catch(
+    (error: Error) => error.message,
+  )
   await close()
   return { done, removed, waits }
 }
@@ -43,4 +48,27 @@ it('the answer to a visitor does not wait for ever for other nodes', async () =>
   // Nor does anything else.
   expect(waits).toEqual([1])
   expect(removed).toContain('Other nodes have not removed the pages')
+})
+
+it('one change at a time waits for the lock of the order of purges, with one connection', async () => {
+  // With as many connections as are asked for.
+  const execute = (work: (transaction: unknown) => unknown) => work({})
+  const db = { transaction: () => ({ setIsolationLevel: () => ({ execute }) }) } as unknown as RecordsDatabase
+  const lock = Promise.withResolvers<void>()
+  let started = 0
+  const cluster = {
+    append: async () => {
+      started += 1
+      await lock.promise
+      return [{ number: 1, identity: '' }]
+    },
+    confirm: async () => ({ live: [], unconfirmed: [] }),
+  }
+  const changing = { db, cluster, numbering: new Gate(1) }
+  const changes = [1, 2, 3].map(() => removeChanged(changing, asked, { remove: async () => 1 }, 50))
+  const answers = await Promise.allSettled(changes)
+  expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(started).toBe(1)
+  lock.resolve()
+  await until(() => started === 3)
 })
