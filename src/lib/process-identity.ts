@@ -27,14 +27,24 @@ export function thisProcess(): ProcessIdentity {
 
 /** True only if the process has certainly ended; a suspended process (SIGSTOP) has not. */
 export function hasEnded(other: ProcessIdentity, self: ProcessIdentity): boolean {
-  const comparable =
+  if (!isVisible(other, self)) return false
+  const started = startOf(other.pid)
+  return started !== null && started !== other.started
+}
+
+/** True only if the process certainly exists; it may be suspended. */
+export function isRunning(other: ProcessIdentity, self: ProcessIdentity): boolean {
+  return isVisible(other, self) && startOf(other.pid) === other.started
+}
+
+/** Whether its number means the same process here as there. */
+function isVisible(other: ProcessIdentity, self: ProcessIdentity): boolean {
+  const shareNumbers =
     other.bootId !== null &&
     other.bootId === self.bootId &&
     other.pidNamespace !== null &&
     other.pidNamespace === self.pidNamespace
-  if (!comparable || other.started === null) return false
-  const started = startOf(other.pid)
-  return started !== null && started !== other.started
+  return shareNumbers && other.started !== null
 }
 
 /** Whether both identities name the same process. */

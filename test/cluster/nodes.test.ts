@@ -64,7 +64,9 @@ it('a process that starts removes those on its page store that have ended, and n
 
 it('a silent process whose node has started elsewhere is not named by purges, unless it writes again', async () => {
   const { db, ledger, write, serve, change, purge, confirmed } = await openCluster()
+  const elsewhere = JSON.stringify({ ...thisProcess(), pidNamespace: 'pid:[1]' })
   await serve('silent', 'one', { store: 'an earlier container' })
+  await change('silent', { process: elsewhere })
   await serve('other', 'two')
   const { first: number } = await purge()
   for (const id of ['silent', 'other']) await change(id, { seen_at: 0, state: 'suspect', marked_at: Date.now() })
@@ -79,6 +81,16 @@ it('a silent process whose node has started elsewhere is not named by purges, un
   await ledger.admit(write('silent', number))
   await change('silent', { state: 'suspect' })
   expect((await confirmed(number)).unconfirmed).toEqual(['one', 'two'])
+})
+
+it('a silent process that runs beside one that starts is still named by purges', async () => {
+  const { serve, change, purge, confirmed } = await openCluster()
+  await serve('silent', 'one')
+  const { first: number } = await purge()
+  await change('silent', { seen_at: 0, state: 'suspect', marked_at: Date.now() })
+  await serve('next', 'one')
+  await change('next', { position: number })
+  expect(await confirmed(number)).toEqual({ live: ['one'], unconfirmed: ['one'] })
 })
 
 it('shows a node with the worst of its processes, and what it has not applied', async () => {
