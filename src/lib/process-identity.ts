@@ -64,7 +64,16 @@ function startOf(pid: number): string | 'gone' | null {
     return startIn(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return code === 'ENOENT' || code === 'ESRCH' ? 'gone' : null
+    return (code === 'ENOENT' || code === 'ESRCH') && !isHidden(pid) ? 'gone' : null
+  }
+}
+
+/** Whether there is a process of this id that /proc does not show: one of another user, with `hidepid` or systemd's `ProtectProc`. */
+function isHidden(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { hasEnded, startIn, thisProcess } from '../../src/lib/process-identity.ts'
 
 it('this process has not ended', () => {
@@ -27,6 +27,17 @@ it('the end of a process is unknown after another boot, in another container or 
   expect(hasEnded({ ...gone, pidNamespace: 'pid:[1]' }, self)).toBe(false)
   expect(hasEnded({ ...gone, started: null }, self)).toBe(false)
   expect(hasEnded({ ...gone, bootId: null }, { ...self, bootId: null })).toBe(false)
+})
+
+it('a process of another user that /proc hides has not ended', () => {
+  const self = thisProcess()
+  const hidden = { ...self, pid: 2 ** 22 + 1, started: '1' }
+  expect(hasEnded(hidden, self)).toBe(true)
+  const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+    throw Object.assign(new Error('not permitted'), { code: 'EPERM' })
+  })
+  onTestFinished(() => kill.mockRestore())
+  expect(hasEnded(hidden, self)).toBe(false)
 })
 
 it('the start time is found after any program name, and a zombie is gone', () => {
