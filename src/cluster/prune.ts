@@ -21,6 +21,8 @@ export async function prune(
         .set({ state: 'gone' })
         .where('state', 'in', ['suspect', 'joining'])
         .where('seen_at', '<', now - goneAfter)
+        // Purges name it for as long as it may serve without a lease, however long that is.
+        .where((eb) => eb(eb('seen_at', '+', eb(eb('lease', '+', eb.ref('alone')), '*', 2)), '<', now))
         .execute()
       await transaction
         .deleteFrom('cluster_members')

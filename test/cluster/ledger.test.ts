@@ -107,6 +107,23 @@ it('deletes old purges that all members have applied, except those that are gone
   expect(await ledger.admit(write(3, { confirmed: 2, position: 2 }))).toBe('lost')
 })
 
+it('gives up a silent member only when it can serve nothing without a lease any more', async () => {
+  const { db, ledger, write, join, state } = await openLedger()
+  await join(1)
+  await ledger.admit(write(2))
+  await ledger.suspect('m', 2)
+  await db
+    .updateTable('cluster_members')
+    .set({ seen_at: Date.now() - 5000, alone: 60_000 })
+    .execute()
+  const old = { goneAfter: 1000, keepFor: 600_000 }
+  await prune(db, old)
+  expect(await state()).toEqual([['suspect', 0]])
+  await db.updateTable('cluster_members').set({ alone: 0 }).execute()
+  await prune(db, old)
+  expect(await state()).toEqual([['gone', 0]])
+})
+
 it('tells a database apart from its dump that was restored in its place', async () => {
   const { identity } = await openLedger()
   const { url } = testDatabase()!
