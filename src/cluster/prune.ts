@@ -6,10 +6,11 @@ import { nowOf } from './records-ledger.ts'
  *
  * @param goneAfter after which silence a suspect member is gone (milliseconds)
  * @param keepFor how long purges and members that are gone are kept (milliseconds)
+ * @param most how many purges are kept: each POST of a visitor may be one
  */
 export async function prune(
   db: RecordsDatabase,
-  { goneAfter, keepFor }: { goneAfter: number; keepFor: number },
+  { goneAfter, keepFor, most }: { goneAfter: number; keepFor: number; most: number },
 ): Promise<void> {
   await db
     .transaction()
@@ -37,7 +38,16 @@ export async function prune(
       const { floor } = await transaction
         .selectFrom('cluster_purges')
         .select((eb) => eb.fn.max('number').as('floor'))
-        .where('at', '<', now - keepFor)
+        .where((eb) =>
+          eb.or([
+            eb('at', '<', now - keepFor),
+            eb(
+              'number',
+              '<=',
+              eb.selectFrom('cluster_clock').select((clock) => clock('number', '-', most).as('kept')),
+            ),
+          ]),
+        )
         .where('number', '<=', slowest ?? Number.MAX_SAFE_INTEGER)
         .executeTakeFirstOrThrow()
       if (floor === null) return

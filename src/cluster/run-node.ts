@@ -29,6 +29,8 @@ export interface NodeSetup {
 const pruneInterval = 60_000
 /** How long purges are kept after all nodes have applied them, in milliseconds: a daemon that was stopped goes on with its pages. */
 const keepFor = 24 * 3_600_000
+/** How many purges are kept at most. */
+const most = 1_000_000
 
 /** How long a start waits for the first lease, in milliseconds. Without it the shop is asked for every page. */
 const startPatience = 3000
@@ -58,7 +60,7 @@ export async function runNode(
   })
   const running = applier.run()
   // Whatever fails now is done by the next round.
-  const pruning = setInterval(() => void prune(records.db, { goneAfter, keepFor }).catch(() => {}), pruneInterval)
+  const pruning = setInterval(() => void prune(records.db, { goneAfter, keepFor, most }).catch(() => {}), pruneInterval)
   pruning.unref()
   const until = performance.now() + startPatience
   while (lease.standing(readClocks()) !== 'confirmed' && performance.now() < until) await sleep(5)

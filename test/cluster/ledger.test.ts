@@ -96,15 +96,28 @@ it('deletes old purges that all members have applied, except those that are gone
   await append('a', 'b', 'c')
   await join(1)
   await ledger.admit(write(2, { position: 2 }))
-  const old = { goneAfter: 1000, keepFor: 1000 }
+  const old = { goneAfter: 1000, keepFor: 1000, most: 100 }
   await prune(db, old)
   expect(await ledger.read(2)).toMatchObject({ floor: 2, last: 3, purges: [{ number: 3 }] })
   await ledger.suspect('m', 2)
   await db.updateTable('cluster_members').set({ seen_at: 0 }).execute()
-  await prune(db, { goneAfter: 1000, keepFor: Math.floor(Date.now() / 2) })
+  await prune(db, { goneAfter: 1000, keepFor: Math.floor(Date.now() / 2), most: 100 })
   expect((await ledger.read(0)).floor).toBe(3)
   expect(await state()).toEqual([])
   expect(await ledger.admit(write(3, { confirmed: 2, position: 2 }))).toBe('lost')
+})
+
+it('keeps a limited number of purges, and those that a live member has not applied', async () => {
+  const { db, ledger, append, write, join } = await openLedger()
+  await append('a', 'b', 'c', 'd')
+  await join(1)
+  await ledger.admit(write(2, { position: 1 }))
+  const young = { goneAfter: 600_000, keepFor: 2 * Date.now(), most: 2 }
+  await prune(db, young)
+  expect((await ledger.read(0)).floor).toBe(1)
+  await ledger.renew(write(3, { confirmed: 2, position: 4 }))
+  await prune(db, young)
+  expect(await ledger.read(2)).toMatchObject({ floor: 2, last: 4, purges: [{ number: 3 }, { number: 4 }] })
 })
 
 it('gives up a silent member only when it can serve nothing without a lease any more', async () => {
@@ -116,7 +129,7 @@ it('gives up a silent member only when it can serve nothing without a lease any 
     .updateTable('cluster_members')
     .set({ seen_at: Date.now() - 5000, alone: 60_000 })
     .execute()
-  const old = { goneAfter: 1000, keepFor: 600_000 }
+  const old = { goneAfter: 1000, keepFor: 600_000, most: 100 }
   await prune(db, old)
   expect(await state()).toEqual([['suspect', 0]])
   await db.updateTable('cluster_members').set({ alone: 0 }).execute()
