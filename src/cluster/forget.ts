@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import { formatDuration } from '../lib/format.ts'
@@ -17,6 +18,8 @@ const prefix = 'forgotten '
  * @throws NOT_FOUND, WRONG_STATE
  */
 export async function forgetNode(db: RecordsDatabase, node: string, { force }: { force: boolean }): Promise<number> {
+  // Unique: a process that was forgotten comes back with its old id, and may be forgotten again at once.
+  const own = `${prefix}${randomUUID()} `
   const rows = await db
     .transaction()
     .setIsolationLevel('read committed')
@@ -40,14 +43,14 @@ export async function forgetNode(db: RecordsDatabase, node: string, { force }: {
       for (const id of leased)
         await transaction
           .updateTable('cluster_members')
-          .set({ id: `${prefix}${id}`, replaced: 1 })
+          .set({ id: own + id, replaced: 1 })
           .where('id', '=', id)
           .execute()
       return found
     })
   const leases = rows.filter(({ state }) => state === 'live').map(({ lease }) => lease)
   if (leases.length > 0) await sleep(Math.max(...leases) * driftMargin)
-  await db.deleteFrom('cluster_members').where('node', '=', node).where('id', 'like', `${prefix}%`).execute()
+  await db.deleteFrom('cluster_members').where('node', '=', node).where('id', 'like', `${own}%`).execute()
   return rows.length
 }
 

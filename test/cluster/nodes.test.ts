@@ -185,6 +185,21 @@ it('forgets a node that can serve nothing any more, and others only by force', a
   expect(await ids()).toEqual([])
 })
 
+it('forgets a node that comes back and is forgotten again, each time until no lease is left', async () => {
+  const { db, serve, ids } = await openCluster()
+  await serve('a', 'one', { lease: 300 })
+  const first = forgetNode(db, 'one', { force: true })
+  await until(async () => !(await ids()).includes('a'))
+  await serve('a', 'one', { lease: 2000 })
+  const second = forgetNode(db, 'one', { force: true })
+  await until(async () => !(await ids()).includes('a'))
+  expect(await first).toBe(1)
+  // Its lease may not be over.
+  expect((await ids()).length).toBe(2)
+  expect(await second).toBe(2)
+  expect(await ids()).toEqual([])
+})
+
 it('notifies of a node that was lost, and when it is back', async () => {
   const { db, ledger, write, serve, change } = await openCluster()
   const projectDir = await tempDir()
