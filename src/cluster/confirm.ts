@@ -27,6 +27,8 @@ export interface Confirming {
 export interface Confirmed {
   /** They have applied the purge. */
   live: string[]
+  /** No other page store has a live node. */
+  isAlone: boolean
   /** They may go on serving without a lease. */
   unconfirmed: string[]
 }
@@ -71,7 +73,8 @@ export async function confirm(
     const isOver = found.isSettled || now - began > longest * driftMargin
     if (isOver && !found.isSettled) await ledger.settle(identity)
     const live = found.members.filter(({ state }) => state === 'live')
-    if (isOver && waiting.length === 0) return { live: namesOf(live), unconfirmed: unconfirmed(others) }
+    const isAlone = live.every((member) => member.store === store)
+    if (isOver && waiting.length === 0) return { live: namesOf(live), isAlone, unconfirmed: unconfirmed(others) }
     if (marked === 0) await sleep(pause)
   }
 }

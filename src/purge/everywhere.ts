@@ -24,8 +24,7 @@ export async function confirmEverywhere(
   const last = clocks.at(-1)
   if (cluster === null || last === undefined)
     return done.map((each) => ({ ...each, everywhere: each.counts, nodes: null, unconfirmed: [] }))
-  const { live, unconfirmed } = await cluster.confirm(last)
-  const isAlone = live.every((name) => name === cluster.node)
+  const { live, isAlone, unconfirmed } = await cluster.confirm(last)
   const removed = isAlone ? [] : await cluster.removed(clocks.map(({ number }) => number))
   const byPurge = Map.groupBy(removed, ({ number }) => number)
   return done.map((each) => {

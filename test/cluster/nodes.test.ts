@@ -73,7 +73,7 @@ it('a silent process whose node has started elsewhere is not named by purges, un
   expect((await confirmed(number)).unconfirmed).toEqual(['one', 'two'])
   await serve('next', 'one', { store: 'the next container' })
   await ledger.renew(write('next', number))
-  expect(await confirmed(number)).toEqual({ live: ['one'], unconfirmed: ['two'] })
+  expect(await confirmed(number)).toEqual({ live: ['one'], isAlone: false, unconfirmed: ['two'] })
   expect((await readNodes(db)).map(({ name, state }) => [name, state])).toEqual([
     ['one', 'live'],
     ['two', 'gone'],
@@ -90,7 +90,7 @@ it('a silent process that runs beside one that starts is still named by purges',
   await change('silent', { seen_at: 0, state: 'suspect', marked_at: Date.now() })
   await serve('next', 'one')
   await change('next', { position: number })
-  expect(await confirmed(number)).toEqual({ live: ['one'], unconfirmed: ['one'] })
+  expect(await confirmed(number)).toEqual({ live: ['one'], isAlone: false, unconfirmed: ['one'] })
 })
 
 it('shows a node with the worst of its processes, and what it has not applied', async () => {

@@ -23,7 +23,7 @@ async function remove(confirm: () => Promise<void>, patience?: number) {
       waits.push(within)
       await confirm()
       done.push('confirmed')
-      return { live: [], unconfirmed: [] }
+      return { live: [], isAlone: true, unconfirmed: [] }
     },
   }
   const here = { remove: async () => done.push('here') }
@@ -62,7 +62,7 @@ it('one change at a time waits for the lock of the order of purges, with one con
       await lock.promise
       return [{ number: 1, identity: '' }]
     },
-    confirm: async () => ({ live: [], unconfirmed: [] }),
+    confirm: async () => ({ live: [], isAlone: true, unconfirmed: [] }),
   }
   const changing = { db, cluster, numbering: new Gate(1) }
   const changes = [1, 2, 3].map(() => removeChanged(changing, asked, { remove: async () => 1 }, 50))
