@@ -24,16 +24,22 @@ const { bootId, host } = thisProcess()
 /** The position as it is kept beside the pages: it counts only for the index that it was written for. */
 interface Kept extends Position {
   generation: string
+  /** The file of the index: a copy of a running node's directory may have a position behind purges that its index does not have. */
+  inode?: number
 }
 
 export function nodeStore({ pages, directory, toMatcher, oldestUnfinished }: NodeStoreOptions): NodeStore {
-  const file = join(placesIn(directory).pages, 'position')
+  const { pages: place, index } = placesIn(directory)
+  const file = join(place, 'position')
+  const inodeOfIndex = () => statSync(index).ino
   let savedAt = -Infinity
   return {
     load() {
       try {
-        const { generation, identity, number } = JSON.parse(readFileSync(file, 'utf8')) as Kept
-        return generation === pages.fence().generation ? { identity, number } : null
+        const { generation, identity, number, inode } = JSON.parse(readFileSync(file, 'utf8')) as Kept
+        // Earlier versions did not write it.
+        const isOfIndex = generation === pages.fence().generation && (inode ?? inodeOfIndex()) === inodeOfIndex()
+        return isOfIndex ? { identity, number } : null
       } catch {
         return null
       }
@@ -44,12 +50,9 @@ export function nodeStore({ pages, directory, toMatcher, oldestUnfinished }: Nod
       // Read before, so that the index of a later one does not get a position of this one.
       const { generation } = pages.fence()
       const unfinished = await oldestUnfinished()
-      const kept: Kept = {
-        generation,
-        identity,
-        number: Math.min(number, unfinished === null ? number : unfinished - 1),
-      }
+      const until = Math.min(number, unfinished === null ? number : unfinished - 1)
       try {
+        const kept: Kept = { generation, identity, number: until, inode: inodeOfIndex() }
         writeFileSync(`${file}.new`, JSON.stringify(kept), { mode: fileMode })
         renameSync(`${file}.new`, file)
       } catch {
