@@ -63,7 +63,6 @@ interface IntentRow {
   soft: number
   intent: string | null
   owner: string | null
-  recorded: string | null
 }
 
 class RecordedPurging {
@@ -117,7 +116,7 @@ class RecordedPurging {
   async repair(): Promise<number> {
     const rows = await this.#options.records.db
       .selectFrom('invalidations')
-      .select(['id', 'created_at', 'source', 'soft', 'intent', 'owner', 'recorded'])
+      .select(['id', 'created_at', 'source', 'soft', 'intent', 'owner'])
       .where('intent', 'is not', null)
       .orderBy('id')
       .execute()
@@ -131,17 +130,19 @@ class RecordedPurging {
   }
 
   /** Takes over an intent and carries it out; false if another process was faster. */
-  async #adopt({ id, created_at: at, source, soft, intent, owner, recorded }: IntentRow): Promise<boolean> {
+  async #adopt({ id, created_at: at, source, soft, intent, owner }: IntentRow): Promise<boolean> {
     this.#inHand.add(id)
     try {
-      const { numUpdatedRows } = await this.#options.records.db
+      // Read again: since the rows were listed, another attempt may have recorded some of the purges and failed.
+      const taken = await this.#options.records.db
         .updateTable('invalidations')
         .set({ owner: JSON.stringify(this.#options.owner) })
         .where('id', '=', id)
         .where('intent', 'is not', null)
         .where('owner', 'is', owner)
-        .executeTakeFirstOrThrow()
-      if (numUpdatedRows === 0n) return false
+        .returning('recorded')
+        .executeTakeFirst()
+      if (taken === undefined) return false
       const keys = JSON.parse(intent!) as PurgeKey[]
       await carryOut(this.#options, {
         id,
@@ -151,7 +152,7 @@ class RecordedPurging {
         keys,
         groups: toGroups(keys),
         wholeDirectory: false,
-        recorded: JSON.parse(recorded ?? '[]') as number[],
+        recorded: JSON.parse(taken.recorded ?? '[]') as number[],
         clock: (await this.#options.cluster?.numberOf(id)) ?? null,
         again: true,
       })
