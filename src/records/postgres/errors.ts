@@ -22,8 +22,10 @@ const disconnectedText =
 const misplaced = /^(?:26000|42P05)$/
 const lockTimeout = /^(?:55P03|57014)$/
 const full = /^(?:53[12]00|54000)$/
-/** Wrong password, unknown user or database, missing right, read-only server. */
-const refused = /^(?:28...|3D000|42501|25006)$/
+/** Wrong password, unknown user or database, missing right, read-only server, standby (which does not know the end of its log). */
+const refused = /^(?:28...|3D000|42501|25006|55000)$/
+/** A standby refuses to begin serializable transactions, with the code of everything that is not supported. */
+const standby = /hot.?standby/i
 
 /**
  * Converts an error of PostgreSQL to a PagecacheError; other errors are returned unchanged.
@@ -62,7 +64,7 @@ function convert(error: Error, server: string): PagecacheError | null {
       hint: 'Set records.listenUrl to a URL of the server itself; then records.url may lead through the pooler.',
       cause,
     })
-  if (refused.test(code))
+  if (refused.test(code) || (code === '0A000' && standby.test(error.message)))
     return new PagecacheError('STORE_UNREACHABLE', `${server} refuses access: ${textOf(error)}`, {
       hint: 'Check records.url and the rights of its user; the server must accept writes.',
       cause,
