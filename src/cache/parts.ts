@@ -5,6 +5,7 @@ import { parseHttpDate } from '../lib/http-date.ts'
 import { decode } from '../pages/codec.ts'
 import type { HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
+import { pieceSize } from '../pages/piece-digests.ts'
 import type { BudgetShare } from './body.ts'
 import { isStrong } from './conditional.ts'
 import { hasMarkup } from './esi/response.ts'
@@ -152,7 +153,7 @@ function strongValidator(headers: readonly HeaderPair[], now: number): Part['val
 }
 
 async function* joined(kept: Buffer, rest: Readable, { start, end }: ByteRange): AsyncGenerator<Buffer> {
-  if (start > 0) yield kept
+  if (start > 0) yield* copiesOf(kept)
   let missing = end - start + 1
   for await (const chunk of rest as AsyncIterable<Buffer>) {
     missing -= chunk.length
@@ -161,5 +162,10 @@ async function* joined(kept: Buffer, rest: Readable, { start, end }: ByteRange):
     yield chunk
   }
   if (missing !== 0) throw new OriginError('the range has a different length than its Content-Range', 'broken')
-  if (start === 0) yield kept
+  if (start === 0) yield* copiesOf(kept)
+}
+
+/** A part that waits to be stored is in the writer's queue and in memory too, and whoever sends pieces frees them. */
+function* copiesOf(kept: Buffer): Generator<Buffer> {
+  for (let at = 0; at < kept.length; at += pieceSize) yield Buffer.from(kept.subarray(at, at + pieceSize))
 }

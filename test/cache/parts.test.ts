@@ -1,13 +1,16 @@
-import { Readable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import type { OriginResponse } from '../../src/cache/origin.ts'
 import { Budget, BudgetShare } from '../../src/cache/body.ts'
 import { Parts } from '../../src/cache/parts.ts'
+import { releaseSentPieces } from '../../src/cache/pieces.ts'
 import type { HeaderPair } from '../../src/pages/page.ts'
+import { random } from '../helpers/random.ts'
 import { until } from '../helpers/until.ts'
 import type { Fields, OriginRequest, Reply } from './scripted-origin.ts'
-import { openSite, shopUrl } from './site.ts'
+import { host, openSite, shopUrl } from './site.ts'
 
 const digits = '0123456789'
 const page = { 'Cache-Control': 'max-age=3600', ETag: '"a"', xkey: 'file' }
@@ -103,6 +106,39 @@ it('a page that is too large to be stored is completed for its visitor', async (
   })
   expect((await site.visit('/f')).text).toBe(large)
   expect(ranges()).toEqual(['bytes=0-3', 'bytes=1000-'])
+})
+
+it('a part that waits to be stored stays whole after it was sent', async () => {
+  const large = random(3)
+  const text = Array.from({ length: 300_000 }, () => String.fromCharCode(97 + Math.floor(large() * 26))).join('')
+  const size = 100_000
+  const { site } = await openPart(part(size, text.length - 1, page, text), {
+    settings: { maxPageSize: 200_000 },
+    first: part(0, size - 1, page, text),
+    writer: true,
+  })
+  // As the daemon sends it: each piece is freed.
+  const answer = await site.cache.answer({
+    method: 'GET',
+    scheme: 'http',
+    host,
+    target: '/f',
+    headers: [['Host', host]],
+    remoteAddress: null,
+    forwardedFor: null,
+    body: null,
+    signal: new AbortController().signal,
+    onInterim: () => {},
+  })
+  let sent = ''
+  const visitor = new Writable({ write: (piece: Buffer, _, done) => ((sent += piece.toString()), setImmediate(done)) })
+  releaseSentPieces(answer.body as Readable, visitor)
+  await pipeline(answer.body as Readable, visitor)
+  expect(sent === text).toBe(true)
+  const range = { fields: { Range: `bytes=0-${size - 1}` } }
+  expect((await site.visit('/f', range)).text === text.slice(0, size)).toBe(true)
+  await site.store.settled({ kind: 'all' })
+  expect(site.store.findByUrl(`${shopUrl}/f`).map((stored) => stored.size)).toEqual([size])
 })
 
 it('a part that was compressed is completed, for others by their language', async () => {
