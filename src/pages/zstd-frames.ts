@@ -10,17 +10,22 @@ export class ZstdFrames {
   /** Bytes of this step that were passed. */
   #passed = 0
   #count = 0
+  readonly #blocks = new Blocks()
 
   /** Returns the piece in parts, none of which has bytes of two frames. Call it with one piece after the other. */
   split(piece: Buffer): Buffer[] {
     const parts: Buffer[] = []
     let begin = 0
     for (let at = 0; at < piece.length;) {
-      const { bytes, isField = false, isEnd = false } = this.#step
+      const { bytes, isField = false, isEnd = false, isBlocks = false } = this.#step
       if (isEnd) {
         if (at > begin) parts.push(piece.subarray(begin, at))
         begin = at
         if ((this.#count += 1) > maxFrames) throw new Error(`More than ${maxFrames} zstd frames`)
+      }
+      if (isBlocks) {
+        at = this.#blocks.pass(piece, at)
+        if (!this.#blocks.isOver) break
       }
       const taken = Math.min(piece.length - at, bytes - this.#passed)
       if (isField) this.#field.push(...piece.subarray(at, at + taken))
@@ -45,6 +50,44 @@ interface Step {
   isField?: true
   /** A frame has ended before the next byte. */
   isEnd?: true
+  /** All blocks of a frame, whatever their sizes. */
+  isBlocks?: true
+}
+
+/** Passes the blocks of a frame. A body may have a block for every three bytes: a step for each would take seconds. */
+class Blocks {
+  #header = 0
+  /** Bytes of the header that were read. */
+  #read = 0
+  /** Bytes that the current block still has. */
+  #left = 0
+  #isLast = false
+
+  /** Whether the last block has ended. The next call then begins another frame. */
+  get isOver(): boolean {
+    return this.#isLast && this.#left === 0
+  }
+
+  /** Returns where the blocks end, or the length of the piece. */
+  pass(piece: Buffer, from: number): number {
+    if (this.isOver) this.#isLast = false
+    let at = from
+    while (at < piece.length && !this.isOver) {
+      if (this.#left > 0) {
+        const taken = Math.min(piece.length - at, this.#left)
+        at += taken
+        this.#left -= taken
+        continue
+      }
+      this.#header |= piece[at++]! << (8 * this.#read++)
+      if (this.#read < 3) continue
+      const isRepeated = ((this.#header >> 1) & 3) === 1
+      this.#left = isRepeated ? 1 : this.#header >> 3
+      this.#isLast = (this.#header & 1) === 1
+      this.#header = this.#read = 0
+    }
+    return at
+  }
 }
 
 const field = (bytes: number): Step => ({ bytes, isField: true })
@@ -56,11 +99,7 @@ function* walk(): Generator<Step, never, Buffer> {
     else if (magic === 0xfd2fb528) {
       const descriptor = (yield field(1))[0]!
       yield { bytes: headerSizeOf(descriptor) }
-      for (let block = 0; (block & 1) === 0;) {
-        block = (yield field(3)).readUIntLE(0, 3)
-        const isRepeated = ((block >> 1) & 3) === 1
-        yield { bytes: isRepeated ? 1 : block >> 3 }
-      }
+      yield { bytes: 0, isBlocks: true }
       yield { bytes: (descriptor & 4) === 0 ? 0 : 4 }
     }
     // Not zstd: the decoder says so.
