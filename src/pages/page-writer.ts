@@ -38,7 +38,15 @@ export class PageWriter {
   }
 
   #open(): Promise<Worker> {
-    return (this.#worker ??= this.#start())
+    if (this.#worker !== null) return this.#worker
+    const starting = (this.#worker = this.#start())
+    // The system may have had no thread left: the next task tries again.
+    starting.catch(() => {
+      if (this.#worker !== starting) return
+      this.#worker = null
+      this.#diedAt = performance.now()
+    })
+    return starting
   }
 
   async #start(): Promise<Worker> {
