@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SharedPage } from '../cluster/shared/value.ts'
+import { compact } from '../pages/memory-tier.ts'
 import type { Encoding, Page, PageDraft } from '../pages/page.ts'
 import { unconfirmedMark } from '../pages/page-row.ts'
 import type { Fence } from '../pages/page-store.ts'
@@ -40,7 +41,8 @@ export class Keeper {
     const { store } = this.#options
     const page = await this.#soon(store.freshen(stale.page, draft, fence), patient)
     const body = page === null || clock === null ? null : (stale.bodies[page.encoding] ?? store.readBodyNow(page))
-    if (page !== null && body !== null) this.#share(page, body, clock)
+    // It waits until it is written, and would keep the whole slab that it was read into.
+    if (page !== null && body !== null) this.#share(page, compact(body), clock)
     return page
   }
 
