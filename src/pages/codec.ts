@@ -95,6 +95,9 @@ export async function encodeCheaply(body: Buffer, encoding: CheapEncoding): Prom
   return encoding === 'gzip' ? zlib.gzipSync(body, cheapGzip(body)) : zlib.zstdCompressSync(body)
 }
 
+/** Frames of a body that is decoded at once: each takes as long as a small page. */
+const mostFramesAtOnce = 16
+
 const decodersAtOnce = { br: zlib.brotliDecompressSync, gzip: zlib.gunzipSync, zstd: decodeZstd }
 
 function decodeZstd(body: Buffer, { maxOutputLength }: { maxOutputLength: number }): Buffer {
@@ -115,7 +118,8 @@ function decodeZstd(body: Buffer, { maxOutputLength }: { maxOutputLength: number
  * @param size of the decoded body in bytes, which the result must not exceed
  */
 export async function transcode(body: Buffer, from: Encoding, to: Encoding, size: number): Promise<Buffer> {
-  if (size > atOnce) return encode(await decode(body, from, size), to)
+  const isManyFrames = from === 'zstd' && new ZstdFrames().split(body).length > mostFramesAtOnce
+  if (size > atOnce || isManyFrames) return encode(await decode(body, from, size), to)
   const identity = from === 'identity' ? body : decodersAtOnce[from](body, { maxOutputLength: Math.max(1, size) })
   return to === 'gzip' || to === 'zstd' ? encodeCheaply(identity, to) : encode(identity, to)
 }

@@ -66,3 +66,13 @@ it('a frame of millions of empty blocks is split in a moment', () => {
   expect(performance.now() - started).toBeLessThan(1000)
   expect(parts.map(({ length }) => length)).toEqual([empty.length, frames[1]!.length])
 })
+
+it('many frames of a small body hold up no other visitor', async () => {
+  const empty = zstdCompressSync(Buffer.alloc(0))
+  const many = Buffer.concat([...Array<Buffer>(2_000).fill(empty), frames[1]!])
+  let isOver = false
+  const transcoding = transcode(many, 'zstd', 'identity', small.length).finally(() => (isOver = true))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(isOver).toBe(false)
+  expect(await transcoding).toEqual(small)
+})
