@@ -28,7 +28,9 @@ export default class CompletionValues extends BaseCommand {
     const [given = '', beginning = '', ...words] = this.argv
     const { completeValues } = await import('#src/cli/completion-values.ts')
     try {
-      await this.parse(CompletionValues, [given, ...globalFlagsIn(words), '--quiet', '--timeout', '2s'])
+      // bash and zsh pass the word that is being typed too, which may be an unfinished value of --profile.
+      const typed = words.at(-1) === beginning ? words.slice(0, -1) : words
+      await this.parse(CompletionValues, [given, ...globalFlagsIn(typed), '--quiet', '--timeout', '2s'])
       const kind = valueKinds.find((each) => each === given) ?? 'warmups'
       const offers = await this.performing((session) => completeValues(session, kind, beginning))
       process.stdout.write(offers.map(({ value, description }) => `${value}\t${description}\n`).join(''))

@@ -105,6 +105,14 @@ describe('values from the state', () => {
   })
 })
 
+it.each(['', 'st'])('offers profiles while the value %j of --profile is being typed', async (typed) => {
+  const cwd = await tempDir()
+  const profile = '{ server: "http://a", clientId: 0190c0de-0000-7000-8000-000000000002, clientSecretFile: a }'
+  await writeFile(join(cwd, 'pagecache.yaml'), `profiles: { staging: ${profile} }\n`)
+  const words = ['profiles', typed, 'cache:list', '--profile', typed]
+  expect((await run(['completion:values', ...words], { cwd })).stdout).toBe('staging\thttp://a\n')
+})
+
 it('offers no value that a daemon has hidden in the description of another one', async () => {
   const items = [{ clientId: 'abc', name: 'Deploy\n$(touch canary)\tx' }]
   const performer = { perform: () => Promise.resolve({ items }) } as unknown as Performer
