@@ -18,20 +18,21 @@ const synonyms: Readonly<Record<string, string>> = {
   start: 'serve',
   run: 'serve',
   warm: 'warmup:start',
-  top: 'monitor',
   check: 'doctor',
 }
 
 /** The error for an unknown command, with a suggestion instead of oclif's prompt. */
 export function unknownCommand(id: string, config: Config): PagecacheError {
   const names = [...config.commandIDs, ...config.topics.map((topic) => topic.name)]
-  const guess =
-    synonyms[id.toLowerCase()] ??
-    closest(
-      id,
-      names.filter((name) => !destroys.test(name)),
-    )
-  const general = id.startsWith('-')
+  const isFlag = id.startsWith('-')
+  const guess = isFlag
+    ? undefined
+    : (synonyms[id.toLowerCase()] ??
+      closest(
+        id,
+        names.filter((name) => !destroys.test(name)),
+      ))
+  const general = isFlag
     ? 'Put the command before its flags. pagecache --help lists all commands.'
     : 'pagecache --help lists all commands.'
   return new PagecacheError('USAGE', `Unknown command: ${printable(id)}.`, {

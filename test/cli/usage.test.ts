@@ -88,6 +88,7 @@ describe('wrong usage', () => {
       '',
     ],
     [['cache:stats', '--profile', 'a', '--env', 'staging'], 'Error: --env cannot be combined with --profile', ''],
+    [['--server', 'http://a', 'cache:stats'], 'Unknown command: --server.', 'Put the command before its flags.'],
     [['--jsn'], 'Unknown command: --jsn.', 'Put the command before its flags.'],
     [['help', 'cash:stats'], 'Unknown command: cash:stats.', 'Did you mean cache:stats?'],
     [['xyzzy-plugh', '--help'], 'Unknown command: xyzzy-plugh.', 'pagecache --help lists all commands.'],
