@@ -5,7 +5,7 @@ import { createStageCounts } from '../stages/counts.ts'
 import { startDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
 import { openMetrics, type Metrics, type MetricValues } from '../http/api/metrics.ts'
 import { watchRecords } from './records-watch.ts'
-import { notReloaded, type Reloaded } from './reloaded.ts'
+import { notReloaded, warnNotReloaded, type Reloaded } from './reloaded.ts'
 import { Traffic } from '../traffic/traffic.ts'
 
 export interface ProcessOptions extends DaemonOptions {
@@ -93,9 +93,7 @@ export class ServeProcess {
       return { loaded: next.loaded, error: null }
     } catch (error) {
       await next?.close()
-      const { message } = error as Error
-      log.warn(`The configuration was not reloaded; the previous one stays in use: ${message}`)
-      return notReloaded(message)
+      return warnNotReloaded(log, (error as Error).message)
     }
   }
 

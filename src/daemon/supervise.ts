@@ -10,7 +10,7 @@ import { GatheredMetrics } from './gathered-metrics.ts'
 import type { ListenAddress } from './listen.ts'
 import type { Log } from './log.ts'
 import type { FromChild, Task } from './processes.ts'
-import { notReloaded, type Reloaded } from './reloaded.ts'
+import { notReloaded, warnNotReloaded, type Reloaded } from './reloaded.ts'
 
 export interface SuperviseOptions {
   /** Number of processes that answer requests. */
@@ -215,9 +215,7 @@ class Supervisor {
       const errors = await Promise.all([...this.#children].map((child) => child.reload(this.#config)))
       return { loaded, error: errors.find((error) => error !== null) ?? null }
     } catch (error) {
-      const { message } = error as Error
-      log.warn(`The configuration was not reloaded; the previous one stays in use: ${message}`)
-      return notReloaded(message)
+      return warnNotReloaded(log, (error as Error).message)
     }
   }
 
