@@ -49,7 +49,7 @@ export function findDuplicates(tree: unknown, sourceOf: (path: KeyPath) => Sourc
   })
 }
 
-const generalHint = 'See docs/configuration.md for all keys, and pagecache config:show for the effective values.'
+const generalHint = 'All keys: pagecache help configuration, or docs/configuration.md.'
 
 /** Combines all faults into one error, one line each. */
 export function toConfigError(faults: readonly Fault[], hint = generalHint): PagecacheError {

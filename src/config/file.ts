@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
-import type { Document, LineCounter } from 'yaml'
+import type { Document, LineCounter, YAMLError } from 'yaml'
 import { PagecacheError } from '../errors.ts'
+import { printable } from '../lib/safe-text.ts'
 import type { Fault } from './faults.ts'
 import { isGroup, valueAt, type KeyPath } from './raw.ts'
 
@@ -28,8 +29,7 @@ export async function readConfigFile(file: string, label: string): Promise<Confi
   const faults = [...document.errors, ...document.warnings].map((problem) => ({
     key: '',
     source: { kind: 'file' as const, file: label, line: lines.linePos(problem.pos[0]).line },
-    message:
-      problem.code === 'MULTIPLE_DOCS' ? 'the file has several YAML documents; only one is allowed' : problem.message,
+    message: describeProblem(problem, text),
   }))
   const values = faults.length > 0 ? {} : toValues(document, label, faults)
   return {
@@ -38,6 +38,13 @@ export async function readConfigFile(file: string, label: string): Promise<Confi
     has: (path) => valueAt(values, path) !== undefined,
     lineOf: (path) => lineOf(document, lines, path),
   }
+}
+
+function describeProblem({ code, message, pos }: YAMLError, text: string): string {
+  if (code === 'MULTIPLE_DOCS') return 'the file has several YAML documents; only one is allowed'
+  if (code !== 'DUPLICATE_KEY') return message
+  const [, key = ''] = /^["']?([^"':\s]+)/.exec(text.slice(pos[0])) ?? []
+  return `the key ${printable(key)} is given twice; put its values under the first one`
 }
 
 const reasons: Readonly<Record<string, string>> = {

@@ -26,6 +26,13 @@ describe('faults', () => {
     ])
   })
 
+  it('name a key that is given twice', async () => {
+    expect(await fault('cache: { grace: 1m }\nserver:\n  port: 1\ncache:\n  grace: 2m\n')).toContain(
+      '(pagecache.yaml:4): the key cache is given twice',
+    )
+    expect(await fault('server: { port: 1, "port": 2 }')).toContain('the key port is given twice')
+  })
+
   it('name the channel with a missing key', async () => {
     const message = await fault('salesChannels:\n  - id: 0190c0de-0000-7000-8000-000000000001\n    url: http://a\n')
     expect(message).toContain('salesChannels[0].origin (pagecache.yaml:2): is missing; expected a URL')
