@@ -26,7 +26,7 @@ export default class WarmupProgress extends BaseCommand {
       if (!this.jsonEnabled()) throw error
       // With --json the value is still printed; the exit code reports the missing warmup.
       process.exitCode = error.exit
-    } else if (!this.jsonEnabled()) {
+    } else if (!this.silent) {
       presentProgress(value.progress, new Output())
     }
     return value

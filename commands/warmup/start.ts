@@ -39,10 +39,13 @@ With --wait, the command waits for the end, fetches the pages itself if no worke
     const input = toWarmupInput(args, flags)
     if (!flags.new && !flags['dry-run']) await this.performing(({ performer }) => assertNonePaused(performer))
     const waiting = flags.watch && !flags['no-tui'] ? 'tui' : flags.watch || flags.wait ? 'lines' : 'no'
-    const warmup = await this.performing((session) => runWarmup(session, { input, waiting, display: this.#display }))
+    const warmup = await this.performing((session) => {
+      this.#display.quiet = session.quiet
+      return runWarmup(session, { input, waiting, display: this.#display })
+    })
     const { started, report, interrupted } = warmup
     const json = this.jsonEnabled()
-    presentStartedWarmup(warmup, { json })
+    if (!this.#display.quiet) presentStartedWarmup(warmup, { json })
     if (report === null) return started
     const tell = (message: string) => this.tell(message)
     assertWarmed(report, { interrupted, allowFailures: flags['allow-failures'], json, tell })

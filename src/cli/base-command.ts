@@ -21,9 +21,9 @@ import { sharedFlags, type WatchFlags } from './flags.ts'
 import { readGlobalFlags, type GlobalFlags } from './global-flags.ts'
 import { withTypedNames, type CommandInput } from './input-names.ts'
 import { interruptible } from './interrupt.ts'
-import { Messages } from './messages.ts'
+import { hasWarning, Messages } from './messages.ts'
 import { Output } from './output.ts'
-import { beforeChange, type Session } from './session.ts'
+import { beforeChange, describeLoaded, type Session } from './session.ts'
 import { TimeLimit } from './time-limit.ts'
 import { toUsageError } from './usage-error.ts'
 
@@ -98,8 +98,13 @@ export abstract class BaseCommand extends Command {
   }
 
   protected async show<T>(value: T, present: (value: T, output: Output) => void | Promise<void>): Promise<T> {
-    if (!this.jsonEnabled() && !this.#global.quiet) await present(value, this.#output)
+    if (!this.silent) await present(value, this.#output)
     return value
+  }
+
+  /** Whether the value is not printed as text: with `--json` and `--quiet`. */
+  protected get silent(): boolean {
+    return this.jsonEnabled() || this.#global.quiet
   }
 
   /** Performs `work` once, or with `--watch` again and again until interrupted. */
@@ -138,7 +143,7 @@ export abstract class BaseCommand extends Command {
 
   async #performingAt<T>(target: RemoteTarget, work: (session: Session) => Promise<T>): Promise<T> {
     const { openRemote } = await import('../remote/remote.ts')
-    this.#messages.debug(`daemon ${describeTarget(target)}`)
+    this.#messages.debugOnce(`daemon ${describeTarget(target)}`)
     if (target.chosen) this.#nameHost(target)
     return interruptible(async (signal) => {
       const remote = await openRemote(target, {
@@ -170,6 +175,7 @@ export abstract class BaseCommand extends Command {
       signal,
       sourceName,
       json: this.jsonEnabled(),
+      quiet: this.#global.quiet,
       tell: (message) => this.tell(message),
       hold: (work) => this.#messages.hold(work),
     }
@@ -247,15 +253,12 @@ export abstract class BaseCommand extends Command {
    */
   protected async load(): Promise<LoadedConfig> {
     const loaded = await loadConfig(this.configFlags, { tolerateFaults: this.tolerateFaults })
-    const { projectDir, configFile } = loaded.places
-    this.#messages.debug(
-      `environment ${loaded.environment}, project ${projectDir}, configuration ${loaded.file ?? `none (${configFile})`}`,
-    )
+    this.#messages.debugOnce(describeLoaded(loaded))
     const daemon = findDaemon(loaded.places.dataDir)
     if (daemon === null || loaded.fault !== null) return loaded
     const adopted = withDaemonsFlags(loaded, daemon)
     const mismatch = this.reportsMismatch ? compareWithDaemon(adopted, daemon) : null
-    if (mismatch !== null) this.tell(`Warning: ${mismatch.message}\n  ${mismatch.remedy}`)
+    if (mismatch !== null) this.#messages.tellOnce(`Warning: ${mismatch.message}\n  ${mismatch.remedy}`)
     return adopted
   }
 
@@ -290,10 +293,6 @@ export abstract class BaseCommand extends Command {
     const { flags = {}, args = {}, fieldNames = {} } = this.ctor as unknown as Partial<CommandInput>
     return { flags, args, fieldNames }
   }
-}
-
-function hasWarning(value: unknown): value is { warning: string } {
-  return typeof value === 'object' && value !== null && 'warning' in value && typeof value.warning === 'string'
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- required by oclif's signature

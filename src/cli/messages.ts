@@ -8,11 +8,27 @@ export class Messages {
   quiet = false
   debugging = false
   #held: string[] | null = null
+  readonly #once = new Set<string>()
 
   tell(message: string): void {
     if (this.quiet) return
     if (this.#held) this.#held.push(message)
     else process.stderr.write(`${message}\n`)
+  }
+
+  /** Prints what several operations of one command find out only once. */
+  tellOnce(message: string): void {
+    if (this.#isNew(message)) this.tell(message)
+  }
+
+  /** Prints where a command runs, once, with `--debug` only. */
+  debugOnce(message: string): void {
+    if (this.#isNew(message)) this.debug(message)
+  }
+
+  #isNew(message: string): boolean {
+    const before = this.#once.size
+    return this.#once.add(message).size > before
   }
 
   /** Prints a line with `--debug` only. */
@@ -31,4 +47,8 @@ export class Messages {
       for (const line of lines) this.tell(line)
     }
   }
+}
+
+export function hasWarning(value: unknown): value is { warning: string } {
+  return typeof value === 'object' && value !== null && 'warning' in value && typeof value.warning === 'string'
 }

@@ -61,6 +61,8 @@ export class ProgressDisplay {
   readonly #startedAt: number
   #printed: Printed | null = null
   #last: ProgressUpdate | null = null
+  /** Shows nothing. */
+  quiet = false
 
   /** @param now monotonic milliseconds */
   constructor(options: { stream?: ProgressStream; animated?: boolean; now?: () => number } = {}) {
@@ -71,6 +73,7 @@ export class ProgressDisplay {
   }
 
   update(progress: ProgressUpdate): void {
+    if (this.quiet) return
     this.#last = progress
     const now = this.#now()
     if (!this.#animated && !isDue(this.#printed, progress, now)) return

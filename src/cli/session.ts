@@ -1,4 +1,5 @@
 import type { App } from '../app.ts'
+import type { LoadedConfig } from '../config/load.ts'
 import { isChange, type Performer } from '../operations/operation.ts'
 
 /** What the functions behind a command need: where operations run, what interrupts them, and how to reach the operator. */
@@ -9,12 +10,20 @@ export interface Session {
   signal: AbortSignal
   /** True when stdout carries the JSON value alone. */
   json: boolean
+  /** True when only errors are printed. */
+  quiet: boolean
   /** Prints a line on stderr. */
   tell(message: string): void
   /** Keeps messages back while `work` draws on the terminal. */
   hold<T>(work: () => Promise<T>): Promise<T>
   /** Name of the daemon, or environment and project directory. */
   sourceName: string
+}
+
+/** Where a command runs on this machine, for `--debug`. */
+export function describeLoaded({ environment, places, file }: LoadedConfig): string {
+  const configuration = file ?? `none (${places.configFile})`
+  return `environment ${environment}, project ${places.projectDir}, configuration ${configuration}`
 }
 
 /** Calls `act` before each operation that changes something. */

@@ -36,7 +36,7 @@ export abstract class WarmupStateCommand extends BaseCommand {
         id === undefined ? await onlyOneIn(performer, from) : (await findNamed(performer, warmupKind, id)).id
       return performer.perform(operation, { progressId, ...change })
     })
-    if (!this.jsonEnabled()) presentProgress(value.progress, new Output())
+    if (!this.silent) presentProgress(value.progress, new Output())
     return value
   }
 }

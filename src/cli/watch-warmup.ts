@@ -30,7 +30,7 @@ export async function watchWarmup(session: Session, id: string | null, { tui }: 
   const source = toSource(session.sourceName, operations, session.performer)
   const screen = hasScreen(tui && !session.json)
   const watched = await (screen ? watchInTui : watchInLines)(source, id, session)
-  if (!session.json) printSummary(watched)
+  if (!session.json && !session.quiet) printSummary(watched)
   if (session.signal.aborted) throw new PagecacheError('INTERRUPTED', 'Interrupted.')
   return watched
 }
@@ -48,10 +48,11 @@ async function watchInTui(source: Source, id: string | null, { hold, signal }: S
   throw error
 }
 
-async function watchInLines(source: Source, id: string | null, { tell, signal }: Session): Promise<Watched> {
+async function watchInLines(source: Source, id: string | null, { tell, quiet, signal }: Session): Promise<Watched> {
   const { progress } = await readRun(source, id)
   if (progress === null) throw noWarmup(undefined)
   const display = new ProgressDisplay()
+  display.quiet = quiet
   try {
     return await watchLines({
       source,

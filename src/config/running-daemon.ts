@@ -114,10 +114,17 @@ export function compareWithDaemon(loaded: LoadedConfig, daemon: RunningDaemon): 
   const more = keys.length > shown.length ? ` and ${keys.length - shown.length} more` : ''
   return {
     message: `${name} has other settings than this command: ${shown.join(', ')}${more}.`,
-    remedy: keys.every(needsRestart)
-      ? 'They take effect when the daemon is restarted.'
-      : `Have it read ${file} again: pagecache config:reload`,
+    remedy: remedyFor(keys, loaded, daemon),
   }
+}
+
+/** A reload reads the file that the daemon was started with. */
+function remedyFor(keys: readonly string[], { file, places }: LoadedConfig, { configFile }: RunningDaemon): string {
+  if (keys.every(needsRestart)) return 'They take effect when the daemon is restarted.'
+  if (configFile !== null && file === null) return `It was started with ${configFile}: restore that file.`
+  if (configFile !== null && file !== configFile)
+    return `It reads ${configFile}: use that file too, or restart it with --config ${file}.`
+  return `Have it read ${file ?? places.configFile} again: pagecache config:reload`
 }
 
 function differingKeys(loaded: LoadedConfig, daemon: RunningDaemon): string[] {

@@ -51,6 +51,13 @@ describe('the shop of serve --origin', () => {
   it('is known to the other commands, under each name of the daemon', async () => {
     const warmed = await daemon.run('warmup:start', `${daemon.url}/a`, '--wait', '--json')
     expect(warmed.stderr).not.toContain('Warning')
+    for (const command of [
+      ['warmup:start', '/a', '--wait'],
+      ['warmup:start', '/a'],
+      ['warmup:progress'],
+      ['warmup:watch', '--no-tui'],
+    ])
+      expect(await daemon.run(...command, '--quiet')).toMatchObject({ code: 0, stdout: '', stderr: '' })
     expect(JSON.parse(warmed.stdout).progress).toMatchObject({ total_urls: 1, failed_urls: 0 })
     for (const host of [daemon.host, `localhost:${daemon.port}`]) {
       const { stdout } = await daemon.run('cache:inspect', `http://${host}/a`, '--json')
@@ -108,8 +115,14 @@ describe('a configuration that differs from the running daemon’s', () => {
     const { port } = daemon
     const config = { server: { port }, salesChannels: [channel(daemon.url, origin.url)], cache: { defaultTtl: '9m' } }
     await writeFile(fileOf(daemon), stringify(config))
-    expect((await daemon.run('cache:stats')).stderr).toMatch(
-      /has other settings than this command: cache\.defaultTtl\.\n.*config:reload/,
+    const { stderr } = await daemon.run('cache:stats', '--debug')
+    expect(stderr).toMatch(/has other settings than this command: cache\.defaultTtl\.\n.*config:reload/)
+    // Two operations of one command find out the same.
+    expect(stderr.split('has other settings')).toHaveLength(2)
+    expect(stderr.split('debug: environment')).toHaveLength(2)
+    await writeFile(join(daemon.projectDir, 'other.yaml'), stringify(config))
+    expect((await daemon.run('cache:stats', '--config', 'other.yaml')).stderr).toMatch(
+      /It reads \S+pagecache\.yaml: use that file too, or restart it with --config \S+other\.yaml\./,
     )
     expect((await daemon.run('doctor')).stdout).toMatch(/warn {2}daemon: .*cache\.defaultTtl/)
     const reloaded = await daemon.run('config:reload', '--json')
