@@ -78,10 +78,17 @@ _${bin}() {
   [[ "$line" == *[[:space:]] ]] && words+=("")
   cur="\${words[\${#words[@]}-1]}"
   prev="\${words[\${#words[@]}-2]}"
+  local commands='${commands.map(({ word }) => word).join(' ')}' at=2
   command="\${words[1]}"
+  # A topic may be written with blanks: cache stats.
+  while [[ " $commands " != *" $command "* ]] && (( at < \${#words[@]} - 1 )); do command+=":\${words[at++]}"; done
   if (( \${#words[@]} <= 2 )); then
-    reply='${commands.map(({ word }) => word).join(' ')}'
+    reply="$commands"
+  elif [[ " $commands " != *" $command "* ]]; then
+    for kind in $commands; do [[ "$kind" == "$command":* ]] && reply+=" \${kind#"$command":}"; done
+    kind=''
   else
+    words=("\${words[0]}" "$command" "\${words[@]:at}")
     case "$command $prev" in
 ${[...values].map(([key, words]) => `      '${key}') reply='${words.join(' ')}' ;;`).join('\n')}
       *) case "$command" in
@@ -125,6 +132,7 @@ function zshScript(bin: string, { commands, flags, values, kinds }: Choices): st
 _${bin}() {
   local -a choices found
   local kind
+${zshTopics(commands)}
   if (( CURRENT == 2 )); then
     choices=(${describe(commands)})
     _describe command choices
@@ -158,12 +166,32 @@ compdef _${bin} ${bin}
 `
 }
 
+/** Joins the words of a topic that is written with blanks: cache stats. */
+function zshTopics(commands: readonly Word[]): string {
+  return `  local name=$words[2]
+  local -i at=3
+  local -a commands=(${commands.map(({ word }) => word).join(' ')})
+  while (( at < CURRENT && ! $commands[(Ie)$name] )); do name+=":$words[at++]"; done
+  if (( CURRENT > 2 )); then
+    if (( ! $commands[(Ie)$name] )); then
+      compadd -- \${\${(M)commands:#$name:*}#$name:}
+      return
+    fi
+    words=("$words[1]" "$name" "\${(@)words[at,-1]}")
+    (( CURRENT -= at - 3 ))
+  fi`
+}
+
 function fishScript(bin: string, { commands, flags, values, kinds }: Choices): string {
-  const lines = commands.map(
-    ({ word, description }) => `complete -c ${bin} -n __fish_use_subcommand -f -a '${word}' -d '${description}'`,
-  )
+  const lines = commands.flatMap(({ word, description }) => [
+    `complete -c ${bin} -n __fish_use_subcommand -f -a '${word}' -d '${description}'`,
+    ...topicsOf(word).map(
+      (topic) =>
+        `complete -c ${bin} -n '__${bin}_is ${topic}' -f -a '${word.slice(topic.length + 1)}' -d '${description}'`,
+    ),
+  ])
   for (const [id, words] of flags) {
-    const when = `-n '__fish_seen_subcommand_from ${id}'`
+    const when = `-n '__${bin}_in ${id}'`
     for (const { word, description } of words) {
       const options = values.get(`${id} ${word}`)
       const kind = kinds.get(`${id} ${word}`)
@@ -177,7 +205,25 @@ function fishScript(bin: string, { commands, flags, values, kinds }: Choices): s
     const kind = kinds.get(id)
     if (kind !== undefined) lines.push(`complete -c ${bin} ${when} -f -a '${fishValues(bin, kind)}'`)
   }
-  return `# fish completion for ${bin}. To use it: ${bin} completion fish | source\n${lines.join('\n')}\n`
+  return `# fish completion for ${bin}. To use it: ${bin} completion fish | source
+# A topic may be written with blanks: cache stats.
+function __${bin}_is
+  set -l words (commandline -opc)
+  test (count $words) -gt 1; and test (string join : -- $words[2..]) = $argv[1]
+end
+function __${bin}_in
+  __${bin}_is $argv[1]; and return
+  set -l words (commandline -opc)
+  test (count $words) -gt 1; and string match -q -- "$argv[1]:*" (string join : -- $words[2..])
+end
+${lines.join('\n')}
+`
+}
+
+/** The topics of a command, the shortest first. */
+function topicsOf(id: string): string[] {
+  const parts = id.split(':')
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join(':'))
 }
 
 function fishValues(bin: string, kind: ValueKind): string {

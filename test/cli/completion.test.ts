@@ -46,6 +46,10 @@ describe('bash', () => {
     ['pagecache cache:list --', ['--tag', '--help']],
     ['pagecache completion ', ['bash', 'zsh', '--help']],
     ['pagecache nothing ', ['']],
+    ['pagecache cache ', ['clear', 'list']],
+    ['pagecache cache l', ['list']],
+    ['pagecache cache clear --', ['--type', '--yes', '--help']],
+    ['pagecache cache clear --yes --type p', ['products']],
   ])('offers at %j: %j', (line, words) => {
     expect(complete(line)).toEqual(words)
   })
@@ -72,6 +76,7 @@ describe('values from the state', () => {
   it.each([
     ['pagecache cache:list --env staging --tag t', ['tag:one', 'tag-two'], 'tags t cache:list --env staging --tag t'],
     ['pagecache stage:show ', ['tag:one', 'tag-two', '--help'], 'stages  stage:show '],
+    ['pagecache stage show t', ['tag:one', 'tag-two'], 'stages t stage:show t'],
     ['pagecache stage:show --', ['--help'], ''],
     ['pagecache cache:clear --type ', ['cms', 'products'], ''],
   ])('are offered by bash at %j', async (line, words, call) => {
@@ -92,6 +97,30 @@ describe('values from the state', () => {
     const script = `set -x PATH ${directory} $PATH; ${completionScript('fish', 'pagecache', commands)}; complete -C 'pagecache cache:list --tag t'`
     const { stdout } = spawnSync('fish', ['-N', '-c', script], { encoding: 'utf8' })
     expect(stdout).toContain('tag:one\tfirst')
+  })
+
+  it.skipIf(!has('fish')).each([
+    ['cache ', 'clear\tClear the shops cache.\nlist\n'],
+    ['cache clear --type ', 'cms\nproducts\n'],
+    ['stage show t', 'tag:one\tfirst\ntag-two\n'],
+  ])('are offered by fish for a topic with a blank: %j', async (line, offers) => {
+    const { directory } = await program()
+    const script = `set -x PATH ${directory} $PATH; ${completionScript('fish', 'pagecache', commands)}; complete -C 'pagecache ${line}'`
+    expect(spawnSync('fish', ['-N', '-c', script], { encoding: 'utf8' }).stdout).toBe(offers)
+  })
+
+  it.skipIf(!has('zsh')).each([
+    ['cache ""', ['clear', 'list']],
+    ['cache clear --type ""', ['cms', 'products']],
+    ['stage show t', ['tag\\:one:first']],
+  ])('are offered by zsh for a topic with a blank: %j', async (words, offers) => {
+    const { directory } = await program()
+    const script = `PATH=${directory}:$PATH; compdef() { }; _describe() { print -rl -- "$1" "\${(@P)2}" }; compadd() { print -rl -- "$@" }
+      ${completionScript('zsh', 'pagecache', commands)}
+      words=(pagecache ${words}); CURRENT=$#words; _pagecache`
+    const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', script], { encoding: 'utf8' })
+    expect(stderr).toBe('')
+    expect(stdout.split('\n')).toEqual(expect.arrayContaining(offers))
   })
 
   it.skipIf(!has('zsh'))('are offered by zsh with what they stand for', async () => {
