@@ -141,6 +141,8 @@ class Consumer {
     // The records answer synchronously: without this, visitors and signals would wait until the queue is empty.
     await nextTurn()
     if (this.#end.signal.aborted || lost.aborted) return
+    // Whatever happens from here on ends the wait: a slot may become free while messages are claimed.
+    const { signal } = this.#wake
     const version = membership.version()
     const wanted = this.#freeSlots()
     const messages =
@@ -150,7 +152,13 @@ class Consumer {
             membership.claim(wanted, (this.#options.limits?.messages ?? Infinity) - this.#taken),
           )
     for (const message of messages ?? []) this.#start(membership, message, lost)
-    if (!messages?.length) await this.#wait(membership, version, alertness)
+    if (messages?.length) return
+    const { timing, sleep } = this.#options
+    this.#checkMemory()
+    if (this.#end.signal.aborted) return
+    if (sleep !== undefined) await timing.sleep(sleep, signal)
+    // Unavailable records had their pause, and may have messages that are due.
+    else if (messages !== null) await this.#wait(membership, alertness, { version, signal })
   }
 
   /** How many more messages of each type may be handled now. */
@@ -202,13 +210,13 @@ class Consumer {
     if (limits?.memory !== undefined && memory() > limits.memory) this.#finish('memory')
   }
 
-  /** Waits until there may be something to claim, or the worker ends. */
-  async #wait(membership: Membership, version: string, alertness: Alertness): Promise<void> {
-    const { timing, sleep } = this.#options
-    const { signal } = this.#wake
-    this.#checkMemory()
-    if (this.#end.signal.aborted) return
-    if (sleep !== undefined) return timing.sleep(sleep, signal)
+  /** Waits until there may be something to claim that was not there in this version, or the signal ends it. */
+  async #wait(
+    membership: Membership,
+    alertness: Alertness,
+    { version, signal }: { version: string; signal: AbortSignal },
+  ): Promise<void> {
+    const { timing } = this.#options
     const until = timing.now() + ((await this.#whenAvailable(() => membership.untilDue())) ?? 0)
     for (let rest = until - timing.now(); rest > 0 && !signal.aborted; rest = until - timing.now()) {
       if (membership.version() !== version) return alertness.raise()
