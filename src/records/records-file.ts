@@ -61,12 +61,16 @@ function create(directory: string, file: string, { version, statements }: NewSch
   try {
     closeSync(openSync(temporary, 'wx', 0o600))
     const database = new Database(temporary)
-    // No other process has the file yet, so it is synced once, as a whole.
-    database.pragma('synchronous = OFF')
-    database.pragma(`application_id = ${applicationId}`)
-    database.exec(`BEGIN; ${statements}; PRAGMA user_version = ${version}; COMMIT`)
-    database.pragma('journal_mode = WAL')
-    database.close()
+    try {
+      // No other process has the file yet, so it is synced once, as a whole.
+      database.pragma('synchronous = OFF')
+      database.pragma(`application_id = ${applicationId}`)
+      database.exec(`BEGIN; ${statements}; PRAGMA user_version = ${version}; COMMIT`)
+      database.pragma('journal_mode = WAL')
+    } finally {
+      // Also removes what a full disk leaves of a transaction.
+      database.close()
+    }
     sync(temporary)
     linkSync(temporary, file)
     sync(directory)

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
@@ -53,4 +53,19 @@ it('the records say that they were empty before, and then that they were not', a
     expect(records.schema).toEqual({ before, now: migrations.length })
     await records.close()
   }
+})
+
+it('records that cannot be created leave nothing behind', async () => {
+  const directory = join(await tempDir(), 'data')
+  const schema = { version: 1, statements: 'CREATE TABLE a (b); INSERT INTO missing VALUES (1)' }
+  await expect(ensureRecordsFile(directory, Date.now, schema)).rejects.toThrow('missing')
+  expect(readdirSync(directory)).toEqual([])
+  const open = readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {
+      return []
+    }
+  })
+  expect(open.filter((path) => path.startsWith(directory))).toEqual([])
 })
