@@ -1,4 +1,5 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { faultOf } from './faults.ts'
 import type { PageIndex } from './page-index.ts'
 import type { PageType } from './page.ts'
 import type { RemoveOptions, Selection, SharedRemoval, SharedRemoved } from './page-store.ts'
@@ -47,6 +48,7 @@ export class Remover {
 
   async #takeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]> {
     const { shared, places, now } = this.#options
+    leaveIfVanished(shared)
     if (shared.current === null && lookAt(places.pages) === null)
       return removals.map(({ selection }) => ({ counts: valuesOf(selection).map(() => 0), isWhole: true }))
     let taken: SharedRemoved[] = []
@@ -84,6 +86,7 @@ export class Remover {
 
   async #take(selection: Selection, options: RemoveOptions): Promise<number> {
     const { shared, places } = this.#options
+    leaveIfVanished(shared)
     if (shared.current === null && lookAt(places.pages) === null) return 0
     switch (selection.kind) {
       case 'all':
@@ -174,6 +177,15 @@ export class Remover {
       removed += await this.#takeSlices(selection, options, taggedChoice([sharedAmongQueries]))
     await this.#log(selection, options, null, () => 0)
     return removed
+  }
+}
+
+/** In an index whose files have vanished, a removal would be unknown to the processes that have opened the next one. */
+function leaveIfVanished(shared: SharedIndex): void {
+  try {
+    shared.look()
+  } catch (error) {
+    if (faultOf(error) === null) throw error
   }
 }
 
