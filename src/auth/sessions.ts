@@ -55,6 +55,8 @@ export class Sessions implements SessionStore {
   /** Sessions opened and closed by this process: a full disk must prevent neither login nor logout. */
   readonly #unsaved = new LRUCache<string, AdminSessionRow>({ max: maxKnown })
   readonly #closed = new LRUCache<string, true>({ max: maxKnown })
+  /** Sessions that are to be deleted when the records can be written again. */
+  readonly #deleting = new Set<string>()
   readonly #version: () => string
 
   constructor(records: Records, keys: KeyRing) {
@@ -81,10 +83,14 @@ export class Sessions implements SessionStore {
   async close(value: string): Promise<void> {
     if (!valuePattern.test(value)) return
     const id = digestOf(value)
+    // A logout can be repeated.
+    if (this.#deleting.has(id)) return
     // Anyone can send a value: only that of a session changes anything.
     const isKnown = this.#known.has(id) || this.#unsaved.has(id)
     if (!isKnown && (await this.#find(id)) === undefined) return
     this.#closed.set(id, true)
+    this.#known.delete(id)
+    this.#unsaved.delete(id)
     await this.#delete(id).catch(unless(passing, () => void this.#deleteLater(id)))
   }
 
@@ -98,6 +104,8 @@ export class Sessions implements SessionStore {
 
   /** Tries until the records can be written again. Other processes accept the session until then, if they can read it. */
   async #deleteLater(id: string): Promise<void> {
+    if (this.#deleting.has(id)) return
+    this.#deleting.add(id)
     for (let isPending = true; isPending;) {
       await sleep(deleteInterval, null, { ref: false })
       isPending = await this.#delete(id).then(
@@ -106,6 +114,7 @@ export class Sessions implements SessionStore {
         (error: unknown) => hasCode(error, passing),
       )
     }
+    this.#deleting.delete(id)
   }
 
   judge(value: string): Judgement | Promise<Judgement> {

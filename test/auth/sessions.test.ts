@@ -111,27 +111,48 @@ it.skipIf(onPostgres)('opens and ends although the disk is full', async () => {
   }
 })
 
-it('ends with a logout while the records cannot be used, and in all processes when they can again', async () => {
-  let isAway = false
-  const { records, keys } = opened
+/** Records that are away at times, and a count of the attempts to use them meanwhile. */
+function awayAtTimes({ records }: Opened) {
+  const state = { isAway: false, attempts: 0 }
   const behind: Records = {
     ...records,
     get db() {
-      if (isAway) throw new PagecacheError('STORE_UNREACHABLE', 'the server is away')
-      return records.db
+      if (!state.isAway) return records.db
+      state.attempts += 1
+      throw new PagecacheError('STORE_UNREACHABLE', 'the server is away')
     },
   }
-  const judge = new Sessions(behind, keys)
+  return { state, behind }
+}
+
+it('ends with a logout while the records cannot be used, and in all processes when they can again', async () => {
+  const { state, behind } = awayAtTimes(opened)
+  const judge = new Sessions(behind, opened.keys)
   const [value, unseen] = [await open(), await open()]
   expect(await judge.judge(value)).toMatchObject({ kind: 'accepted' })
-  isAway = true
+  state.isAway = true
   await judge.close(value)
   await refused(value, judge)
   // Whether the other one exists cannot be known.
   await expect(judge.close(unseen)).rejects.toThrow('away')
-  isAway = false
+  state.isAway = false
   await until(async () => ((await sessions.judge(value)) as Judgement).kind === 'refused')
   expect(await judge.judge(unseen)).toMatchObject({ kind: 'accepted' })
+})
+
+it('is deleted by one attempt a second after repeated logouts while the records cannot be used', async () => {
+  const { state, behind } = awayAtTimes(opened)
+  const judge = new Sessions(behind, opened.keys)
+  const value = await open()
+  expect(await judge.judge(value)).toMatchObject({ kind: 'accepted' })
+  state.isAway = true
+  for (let logout = 0; logout < 20; logout++) await judge.close(value)
+  await refused(value, judge)
+  state.attempts = 0
+  await until(() => state.attempts > 0)
+  expect(state.attempts).toBeLessThan(5)
+  state.isAway = false
+  await until(async () => ((await sessions.judge(value)) as Judgement).kind === 'refused')
 })
 
 it('whose value is unknown end without a write, which anyone could cause', async () => {
