@@ -108,6 +108,7 @@ class Consumer {
       queue.join({ id: this.#id, kind, transports, types: [...this.#handlers.keys()] }),
     )
     if (!membership) return
+    this.#reported = null
     this.#id = randomUUID()
     const lost = new AbortController()
     const done = new AbortController()
@@ -143,7 +144,8 @@ class Consumer {
     if (this.#end.signal.aborted || lost.aborted) return
     // Whatever happens from here on ends the wait: a slot may become free while messages are claimed.
     const { signal } = this.#wake
-    const version = membership.version()
+    const version = await this.#whenAvailable(async () => membership.version())
+    if (version === null) return
     const wanted = this.#freeSlots()
     const messages =
       wanted.size === 0
@@ -151,6 +153,7 @@ class Consumer {
         : await this.#whenAvailable(() =>
             membership.claim(wanted, (this.#options.limits?.messages ?? Infinity) - this.#taken),
           )
+    if (messages !== null && wanted.size > 0) this.#reported = null
     for (const message of messages ?? []) this.#start(membership, message, lost)
     if (messages?.length) return
     const { timing, sleep } = this.#options
@@ -219,7 +222,8 @@ class Consumer {
     const { timing } = this.#options
     const until = timing.now() + ((await this.#whenAvailable(() => membership.untilDue())) ?? 0)
     for (let rest = until - timing.now(); rest > 0 && !signal.aborted; rest = until - timing.now()) {
-      if (membership.version() !== version) return alertness.raise()
+      const changed = await this.#whenAvailable(async () => membership.version() !== version)
+      if (changed !== false) return alertness.raise()
       this.#nap = new AbortController()
       await timing.sleep(Math.min(alertness.interval(), rest), this.#nap.signal)
     }
@@ -268,9 +272,7 @@ class Consumer {
   /** Calls the queue; returns null, after a pause, when the records are unavailable. */
   async #whenAvailable<T>(call: () => Promise<T>): Promise<T | null> {
     try {
-      const result = await call()
-      this.#reported = null
-      return result
+      return await call()
     } catch (error) {
       this.#reportUnavailable(error)
       await this.#options.timing.sleep(retryInterval, this.#wake.signal)

@@ -66,15 +66,12 @@ async function openFile(options: Omit<OpenOptions, 'postgres'>): Promise<Records
     await db.destroy()
     throw error
   }
-  const versionQuery = database
-    .prepare<[], string>("SELECT data_version || '.' || total_changes() FROM pragma_data_version")
-    .pluck()
   inUse.set(file, (inUse.get(file) ?? new Set()).add(presence))
   const close = () => {
     inUse.get(file)?.delete(presence)
     return db.destroy()
   }
-  const version = () => versionQuery.get()!
+  const version = versionReader(database, file, presence)
   return {
     db,
     name: file,
@@ -90,6 +87,20 @@ async function openFile(options: Omit<OpenOptions, 'postgres'>): Promise<Records
     countUsers: async () => holdersOf(file).filter((pid) => pid !== process.pid).length,
     schema: { before: isNew ? 0 : before, now: migrations.length },
     close,
+  }
+}
+
+/** @returns a function that throws STORE_LOST, STORE_DAMAGED, STORE_BUSY, STORE_FULL */
+function versionReader(database: Database.Database, file: string, presence: Presence): () => string {
+  const query = database
+    .prepare<[], string>("SELECT data_version || '.' || total_changes() FROM pragma_data_version")
+    .pluck()
+  return () => {
+    try {
+      return query.get()!
+    } catch (error) {
+      throw presence.fault() ?? toRecordsError(error, file)
+    }
   }
 }
 

@@ -61,3 +61,27 @@ it('a worker notices a handler that returns while it claims messages of other ty
   await timing.until(consume({ queue: busy, handlers, limits: { messages: 2 } }))
   expect(began[1]! - returnedAt).toBeLessThan(100)
 })
+
+it('a worker continues after records whose version could not be read', async () => {
+  const { queue, consume, timing, events } = await testQueue()
+  await queue.dispatch([message(1)])
+  let reads = 0
+  const troubled: Queue = {
+    ...queue,
+    async join(worker) {
+      const membership = await queue.join(worker)
+      const version = membership.version.bind(membership)
+      return Object.assign(membership, {
+        version: () => {
+          reads += 1
+          if (reads <= 3) throw new PagecacheError('STORE_LOST', 'the file was emptied')
+          return version()
+        },
+      })
+    },
+  }
+  const seen: unknown[] = []
+  await timing.until(consume({ queue: troubled, handlers: [noting(seen)], limits: { messages: 1 } }))
+  expect(seen).toEqual([1])
+  expect(events.map(({ kind }) => kind)).toEqual(['unavailable', 'handled'])
+})
