@@ -165,7 +165,7 @@ async function* joined(kept: Buffer, rest: Readable, { start, end }: ByteRange):
   if (start === 0) yield* copiesOf(kept)
 }
 
-/** A part that waits to be stored is in the writer's queue and in memory too, and whoever sends pieces frees them. */
+/** A part that waits to be stored is in the writer's queue and in memory too, and anyone who sends pieces frees them. */
 function* copiesOf(kept: Buffer): Generator<Buffer> {
   for (let at = 0; at < kept.length; at += pieceSize) yield Buffer.from(kept.subarray(at, at + pieceSize))
 }
