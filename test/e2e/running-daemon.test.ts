@@ -51,12 +51,7 @@ describe('the shop of serve --origin', () => {
   it('is known to the other commands, under each name of the daemon', async () => {
     const warmed = await daemon.run('warmup:start', `${daemon.url}/a`, '--wait', '--json')
     expect(warmed.stderr).not.toContain('Warning')
-    for (const command of [
-      ['warmup:start', '/a', '--wait'],
-      ['warmup:start', '/a'],
-      ['warmup:progress'],
-      ['warmup:watch', '--no-tui'],
-    ])
+    for (const command of [['warmup:start', '/a', '--wait'], ['warmup:progress'], ['warmup:watch', '--no-tui']])
       expect(await daemon.run(...command, '--quiet')).toMatchObject({ code: 0, stdout: '', stderr: '' })
     expect(JSON.parse(warmed.stdout).progress).toMatchObject({ total_urls: 1, failed_urls: 0 })
     for (const host of [daemon.host, `localhost:${daemon.port}`]) {
