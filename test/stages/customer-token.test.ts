@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { exchange, untilHit } from '../helpers/exchange.ts'
 import { installed } from '../helpers/rivals.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 import { speak } from '../http/front/wire.ts'
 import { startStorefront, type Storefront } from './storefront.ts'
 
@@ -168,9 +169,12 @@ describe('a token', () => {
     await shop.close({ cookie: `shop-customer=${token}` })
     expect(await shop.customers()).toEqual(['customer-7'])
     expect(shop.origin.hits('/vendor-stage/track')).toBe(0)
-    const files = (await readdir(join(shop.projectDir, 'var'), { recursive: true, withFileTypes: true })).filter(
-      (entry) => entry.isFile(),
-    )
+    const files = await until(async () => {
+      const entries = await readdir(join(shop.projectDir, 'var'), { recursive: true, withFileTypes: true })
+      const found = entries.filter((entry) => entry.isFile())
+      // Bodies that are just being written get another name.
+      return found.every(({ parentPath }) => !parentPath.endsWith('/tmp')) && found
+    })
     expect(files.length).toBeGreaterThan(2)
     for (const file of files) {
       const content = await readFile(join(file.parentPath, file.name))
