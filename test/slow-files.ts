@@ -59,6 +59,13 @@ export const slowFiles: readonly string[] = [
   'test/contract/package.test.ts',
   'test/cli/exit-codes.test.ts',
   'test/contract/summary.test.ts',
+  'test/pages/vanishing.test.ts',
+  'test/pages/processes.test.ts',
+  'test/warmup/after-purge.test.ts',
+  'test/warmup/start-api.test.ts',
+  'test/cli/streams.test.ts',
+  'test/http/api/api-processes.test.ts',
+  'test/schedule/processes.test.ts',
 ]
 
 /** Files that take long by their own work. They start next; `npm run test:quick` runs them too. */
@@ -66,7 +73,6 @@ export const longFiles: readonly string[] = [
   'test/stores/filesystem.test.ts',
   'test/cluster/model.test.ts',
   'test/pages/write-queue.test.ts',
-  'test/pages/vanishing.test.ts',
   'test/purge/deliver/deliver.test.ts',
   'test/purge/log/flow.test.ts',
   'test/purge/log/prune.test.ts',
@@ -82,7 +88,6 @@ export const longFiles: readonly string[] = [
   'test/stages/connection.test.ts',
   'test/stages/rejected-events.test.ts',
   'test/http/api/metrics.test.ts',
-  'test/http/api/api-processes.test.ts',
   'test/http/api/documentation.test.ts',
   'test/stages/statistics.test.ts',
   'test/stages/sessions.test.ts',
@@ -90,7 +95,6 @@ export const longFiles: readonly string[] = [
   'test/warmup/discover/discover.test.ts',
   'test/stages/logged-in.test.ts',
   'test/cache/hot.test.ts',
-  'test/warmup/start-api.test.ts',
   'test/cache/origin/response-reader.test.ts',
   'test/stages/append-only.test.ts',
   'test/stages/erasure.test.ts',
