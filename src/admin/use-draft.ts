@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type { Stage } from './answers.ts'
 import { useApi } from './api-context.ts'
 import { keepDraft, newStage, readDraft, type KeptDraft } from './kept-drafts.ts'
@@ -29,7 +29,6 @@ export function useDraft(stage: Stage | null): OpenDraft {
   // Without changes the form follows the stage, which someone else may save.
   const saved = useMemo(() => toDraft(stage), [updatedAt])
   const { draft, base } = useMemo(() => complete(kept ?? { draft: saved, base: saved }, saved), [kept, saved])
-  useEffect(() => keepDraft(clientId, id, kept), [kept])
   return {
     draft,
     base,
@@ -39,7 +38,10 @@ export function useDraft(stage: Stage | null): OpenDraft {
     change: (fields) => {
       const next = { ...draft, ...fields }
       setRestored(false)
-      setKept(isSame(next, base) ? null : { draft: next, base, updatedAt: kept?.updatedAt ?? updatedAt })
+      const value = isSame(next, base) ? null : { draft: next, base, updatedAt: kept?.updatedAt ?? updatedAt }
+      // At once: an effect does not run where the view is left in the same moment.
+      keepDraft(clientId, id, value)
+      setKept(value)
     },
     discard: () => {
       keepDraft(clientId, id, null)
