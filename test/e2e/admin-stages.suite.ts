@@ -38,6 +38,8 @@ export function describeStageWork(): void {
       await page.getByRole('button', { name: 'Edit Autumn' }).click()
       await headline.fill('Second leaves')
       await page.getByRole('button', { name: 'New stage' }).click()
+      // Until then the fields are those of the other stage.
+      await page.getByRole('heading', { name: 'New stage' }).waitFor()
       await name.fill('Never saved')
       await go(page, 'Pages')
       await page.goBack()
