@@ -13,7 +13,7 @@ const files = {
   '../vitest.config.js': 'export default { test: { globals: true, maxWorkers: 1, isolate: false } }',
   'tests.test.js': `
     it('passes', () => {})
-    it.skip('is skipped', () => {})
+    it('is skipped', ({ skip }) => skip())
     describe('a page', () => {
       it('fails', () => { expect({ a: 1 }, 'its value').toEqual({ a: 2 }) })
       it('throws a string', () => { throw 'first line\\nsecond line' })
