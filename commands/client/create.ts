@@ -25,6 +25,11 @@ With --server, the new client belongs to the client that created it and is revok
     })(),
   }
 
+  /** The secret is shown only once: with --quiet too. */
+  protected override get silent() {
+    return this.jsonEnabled()
+  }
+
   async run() {
     const { args, flags } = await this.parse(ClientCreate)
     return this.perform(createApiClient, { name: args.name, scope: flags.scope }, (value, output) => {

@@ -118,10 +118,11 @@ describe('nodes of a cluster', () => {
 
 it('a purge that a node may not have followed stands out, and names the node', async () => {
   const recent = system()['purgeLog.recent'] as RecentPurges
-  const item = { ...recent.items[0]!, kind: 'tag' as const, unconfirmed: ['two'] }
+  const item = { ...recent.items[0]!, kind: 'tag' as const, url: null, tag: 'red', unconfirmed: ['two'] }
   const { rows } = purgesPanel({ ...recent, items: [item] }, [], time)
   expect(rows[0]).toMatchObject({ bad: true, text: expect.stringContaining('two') })
   expect(rows[0]!.detail.facts).toContainEqual(['Unconfirmed', 'two'])
+  expect(rows[0]!.detail.copied).toBe('red')
 })
 
 describe('purges', () => {

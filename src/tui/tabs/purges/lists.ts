@@ -145,7 +145,7 @@ function purgeDetail(item: PurgeItem, who: string, time: number): Row['detail'] 
         ] as const,
     ),
   ])
-  return { title: 'Purge', url, facts }
+  return { title: 'Purge', url, facts, copied: keyOf(item) }
 }
 
 /** The most frequent keys of the last 24 hours, which show excessive purging. */
