@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import { formatDuration } from '../lib/format.ts'
+import { lockingTransaction } from '../records/locks.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import { aloneLeft, stateOf } from './nodes.ts'
 import { driftMargin } from './protocol.ts'
+import { nowOf } from './records-ledger.ts'
 
 /** The beginning of the ids of processes that were forgotten while they may have had a lease. */
 const prefix = 'forgotten '
@@ -20,34 +22,31 @@ const prefix = 'forgotten '
 export async function forgetNode(db: RecordsDatabase, node: string, { force }: { force: boolean }): Promise<number> {
   // Unique: a process that was forgotten comes back with its old id, and may be forgotten again at once.
   const own = `${prefix}${randomUUID()} `
-  const rows = await db
-    .transaction()
-    .setIsolationLevel('read committed')
-    .execute(async (transaction) => {
-      const { now } = await transaction.selectFrom('cluster_server').select('now').executeTakeFirstOrThrow()
-      // Locks the rows: none of these processes is admitted meanwhile.
-      const found = await transaction
-        .selectFrom('cluster_members')
-        .select(['id', 'state', 'lease', 'alone', 'seen_at', 'replaced'])
-        .where('node', '=', node)
-        .forUpdate()
+  const rows = await lockingTransaction(db).execute(async (transaction) => {
+    const now = await nowOf(transaction)
+    // Locks the rows: none of these processes is admitted meanwhile.
+    const found = await transaction
+      .selectFrom('cluster_members')
+      .select(['id', 'state', 'lease', 'alone', 'seen_at', 'replaced'])
+      .where('node', '=', node)
+      .forUpdate()
+      .execute()
+    if (found.length === 0)
+      throw new PagecacheError('NOT_FOUND', `Unknown node ${node}`, {
+        hint: 'See them with: pagecache cluster:nodes',
+      })
+    if (!force) for (const row of found) assertSilent(node, { ...row, silentFor: now - row.seen_at })
+    const leased = found.filter(({ state }) => state === 'live').map(({ id }) => id)
+    await transaction.deleteFrom('cluster_members').where('node', '=', node).where('state', '!=', 'live').execute()
+    // Under another id its writes are refused, and purges wait until its lease is over.
+    for (const id of leased)
+      await transaction
+        .updateTable('cluster_members')
+        .set({ id: own + id, replaced: 1 })
+        .where('id', '=', id)
         .execute()
-      if (found.length === 0)
-        throw new PagecacheError('NOT_FOUND', `Unknown node ${node}`, {
-          hint: 'See them with: pagecache cluster:nodes',
-        })
-      if (!force) for (const row of found) assertSilent(node, { ...row, silentFor: now - row.seen_at })
-      const leased = found.filter(({ state }) => state === 'live').map(({ id }) => id)
-      await transaction.deleteFrom('cluster_members').where('node', '=', node).where('state', '!=', 'live').execute()
-      // Under another id its writes are refused, and purges wait until its lease is over.
-      for (const id of leased)
-        await transaction
-          .updateTable('cluster_members')
-          .set({ id: own + id, replaced: 1 })
-          .where('id', '=', id)
-          .execute()
-      return found
-    })
+    return found
+  })
   const leases = rows.filter(({ state }) => state === 'live').map(({ lease }) => lease)
   if (leases.length > 0) await sleep(Math.max(...leases) * driftMargin)
   await db.deleteFrom('cluster_members').where('node', '=', node).where('id', 'like', `${own}%`).execute()

@@ -1,3 +1,4 @@
+import { lockingTransaction } from '../records/locks.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import { nowOf } from './records-ledger.ts'
 
@@ -12,48 +13,45 @@ export async function prune(
   db: RecordsDatabase,
   { goneAfter, keepFor, most }: { goneAfter: number; keepFor: number; most: number },
 ): Promise<void> {
-  await db
-    .transaction()
-    .setIsolationLevel('read committed')
-    .execute(async (transaction) => {
-      const now = await nowOf(transaction)
-      await transaction
-        .updateTable('cluster_members')
-        .set({ state: 'gone' })
-        .where('state', 'in', ['suspect', 'joining'])
-        .where('seen_at', '<', now - goneAfter)
-        // Purges name it for as long as it may serve without a lease, however long that is.
-        .where((eb) => eb(eb('seen_at', '+', eb(eb('lease', '+', eb.ref('alone')), '*', 2)), '<', now))
-        .execute()
-      await transaction
-        .deleteFrom('cluster_members')
-        .where('state', '=', 'gone')
-        .where('seen_at', '<', now - keepFor)
-        .execute()
-      const { slowest } = await transaction
-        .selectFrom('cluster_members')
-        .select((eb) => eb.fn.min('position').as('slowest'))
-        .where('state', '!=', 'gone')
-        .executeTakeFirstOrThrow()
-      const { floor } = await transaction
-        .selectFrom('cluster_purges')
-        .select((eb) => eb.fn.max('number').as('floor'))
-        .where((eb) =>
-          eb.or([
-            eb('at', '<', now - keepFor),
-            eb(
-              'number',
-              '<=',
-              eb.selectFrom('cluster_clock').select((clock) => clock('number', '-', most).as('kept')),
-            ),
-          ]),
-        )
-        .where('number', '<=', slowest ?? Number.MAX_SAFE_INTEGER)
-        .executeTakeFirstOrThrow()
-      if (floor === null) return
-      // Locks the clock: no node is admitted that still needs them.
-      await transaction.updateTable('cluster_clock').set({ floor }).where('floor', '<', floor).execute()
-      for (const table of ['cluster_purges', 'cluster_removed'] as const)
-        await transaction.deleteFrom(table).where('number', '<=', floor).execute()
-    })
+  await lockingTransaction(db).execute(async (transaction) => {
+    const now = await nowOf(transaction)
+    await transaction
+      .updateTable('cluster_members')
+      .set({ state: 'gone' })
+      .where('state', 'in', ['suspect', 'joining'])
+      .where('seen_at', '<', now - goneAfter)
+      // Purges name it for as long as it may serve without a lease, however long that is.
+      .where((eb) => eb(eb('seen_at', '+', eb(eb('lease', '+', eb.ref('alone')), '*', 2)), '<', now))
+      .execute()
+    await transaction
+      .deleteFrom('cluster_members')
+      .where('state', '=', 'gone')
+      .where('seen_at', '<', now - keepFor)
+      .execute()
+    const { slowest } = await transaction
+      .selectFrom('cluster_members')
+      .select((eb) => eb.fn.min('position').as('slowest'))
+      .where('state', '!=', 'gone')
+      .executeTakeFirstOrThrow()
+    const { floor } = await transaction
+      .selectFrom('cluster_purges')
+      .select((eb) => eb.fn.max('number').as('floor'))
+      .where((eb) =>
+        eb.or([
+          eb('at', '<', now - keepFor),
+          eb(
+            'number',
+            '<=',
+            eb.selectFrom('cluster_clock').select((clock) => clock('number', '-', most).as('kept')),
+          ),
+        ]),
+      )
+      .where('number', '<=', slowest ?? Number.MAX_SAFE_INTEGER)
+      .executeTakeFirstOrThrow()
+    if (floor === null) return
+    // Locks the clock: no node is admitted that still needs them.
+    await transaction.updateTable('cluster_clock').set({ floor }).where('floor', '<', floor).execute()
+    for (const table of ['cluster_purges', 'cluster_removed'] as const)
+      await transaction.deleteFrom(table).where('number', '<=', floor).execute()
+  })
 }

@@ -1,4 +1,5 @@
 import { thisProcess } from '../lib/process-identity.ts'
+import { lockingTransaction } from '../records/locks.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 import type {
   Ledger,
@@ -245,7 +246,7 @@ export class RecordsLedger implements Ledger {
   }
 
   #transaction<T>(work: (transaction: RecordsTransaction) => Promise<T>): Promise<T> {
-    return this.#db.transaction().setIsolationLevel('read committed').execute(work)
+    return lockingTransaction(this.#db).execute(work)
   }
 }
 

@@ -3,6 +3,7 @@ import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/format.ts'
 import type { Numbered } from '../cluster/purge-cluster.ts'
 import type { PageStore, SharedRemoval, SharedRemoved } from '../pages/page-store.ts'
+import { lockingTransaction } from '../records/locks.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import { confirmEverywhere, sum, type DoneEverywhere } from './everywhere.ts'
 import type { LocallyDone, Intent, Plan, PurgingOptions } from './intent.ts'
@@ -26,13 +27,13 @@ export async function recordIntents(options: PurgingOptions, plans: readonly Pla
   const at = options.now()
   const { cluster = null, owner } = options
   const add = (transaction: RecordsTransaction) => addIntents(transaction, { at, owner }, plans)
-  const transaction = options.records.db.transaction()
+  const { db } = options.records
   let ids: readonly number[]
   let clocks: readonly Numbered[] | null = null
-  if (cluster === null) ids = await transaction.execute(add)
+  if (cluster === null) ids = await db.transaction().execute(add)
   else
     // It reads nothing that it writes, and would otherwise be repeated because of other nodes' purges.
-    [ids, clocks] = await transaction.setIsolationLevel('read committed').execute(async (open) => {
+    [ids, clocks] = await lockingTransaction(db).execute(async (open) => {
       const added = await add(open)
       const purges = plans.map((plan, index) => ({ invalidation: added[index]!, removals: toRemovals(plan) }))
       return [added, await cluster.append(open, at, purges)] as const
