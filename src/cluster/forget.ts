@@ -4,7 +4,7 @@ import { PagecacheError } from '../errors.ts'
 import { formatDuration } from '../lib/format.ts'
 import { lockingTransaction } from '../records/locks.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
-import { aloneLeft, stateOf } from './nodes.ts'
+import { aloneLeft, stateOf, type MemberTimes } from './nodes.ts'
 import { driftMargin } from './protocol.ts'
 import { nowOf } from './records-ledger.ts'
 
@@ -54,16 +54,7 @@ export async function forgetNode(db: RecordsDatabase, node: string, { force }: {
 }
 
 /** @throws WRONG_STATE where a process may serve pages */
-function assertSilent(
-  node: string,
-  row: {
-    state: 'joining' | 'live' | 'suspect' | 'gone'
-    lease: number
-    alone: number
-    silentFor: number
-    replaced: number
-  },
-): void {
+function assertSilent(node: string, row: MemberTimes & { replaced: number }): void {
   if (stateOf(row) === 'live')
     throw new PagecacheError('WRONG_STATE', `Node ${node} is live`, {
       hint: 'Stop its daemon, which leaves by itself, or use --force: it comes back with an empty cache.',

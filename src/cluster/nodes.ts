@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RecordsDatabase } from '../records/schema.ts'
 import { readClocks } from './lease.ts'
+import type { Member } from './ledger.ts'
 import { driftMargin } from './protocol.ts'
 
 /**
@@ -24,29 +25,25 @@ export interface NodeView {
   leaseLeft: number
   /** Time since the last write of any of its processes. */
   silentFor: number
-  /** For how long it may still serve pages without a lease; 0 if it has one, or may not. */
-  aloneLeft: number
 }
 
 /** A node that was silent for this long may miss purges, and starts without pages (milliseconds). */
 export const goneAfter = 10 * 60_000
 
-interface Row {
-  state: 'joining' | 'live' | 'suspect' | 'gone'
-  lease: number
-  alone: number
-  /** Milliseconds since its last write, by the clock of the database. */
+/** What decides the state of a process. Durations in milliseconds. */
+export interface MemberTimes extends Pick<Member, 'state' | 'lease' | 'alone'> {
+  /** Time since its last write, by the clock of the database. */
   silentFor: number
 }
 
 /** The state of a process. A silent one is marked as suspect by the next purge only. */
-export function stateOf({ state, lease, silentFor }: Omit<Row, 'alone'>): NodeState {
+export function stateOf({ state, lease, silentFor }: Omit<MemberTimes, 'alone'>): NodeState {
   if (state === 'gone' || (silentFor > goneAfter && silentFor > lease)) return 'gone'
   return state === 'live' && silentFor <= lease * driftMargin ? 'live' : 'suspect'
 }
 
 /** How long a process may serve pages without a lease from now on: the time begins when its lease ends, which it may have extended just before it fell silent. */
-export function aloneLeft({ state, lease, alone, silentFor }: Row): number {
+export function aloneLeft({ state, lease, alone, silentFor }: MemberTimes): number {
   if (alone === 0 || state === 'joining' || stateOf({ state, lease, silentFor }) === 'live') return 0
   return Math.max(0, (lease + alone) * driftMargin - silentFor)
 }
@@ -58,7 +55,7 @@ export async function readNodes(db: RecordsDatabase): Promise<NodeView[]> {
     .innerJoin('cluster_members as member', (join) => join.onTrue())
     .leftJoin('cluster_clock as clock', (join) => join.onTrue())
     .select(['server.now', 'clock.number', 'member.node', 'member.address', 'member.version', 'member.since'])
-    .select(['member.state', 'member.position', 'member.lease', 'member.alone', 'member.seen_at'])
+    .select(['member.state', 'member.position', 'member.lease', 'member.seen_at'])
     .where('member.replaced', '=', 0)
     .orderBy('member.node')
     .execute()
@@ -81,7 +78,6 @@ export async function readNodes(db: RecordsDatabase): Promise<NodeView[]> {
       behind: Math.max(...shown.map(({ behind }) => behind)),
       leaseLeft: state === 'live' ? Math.max(0, Math.min(...shown.map((each) => each.lease - each.silentFor))) : 0,
       silentFor: Math.min(...own.map(({ silentFor }) => silentFor)),
-      aloneLeft: Math.max(...shown.map(aloneLeft)),
     }
   })
 }
