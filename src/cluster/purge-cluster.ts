@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
+import { lockingTransaction } from '../records/locks.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
 import { confirm, DatabaseReplaced, MemberBehind, type Confirmed } from './confirm.ts'
 import { readClocks } from './lease.ts'
 import { storeId } from './node-store.ts'
 import { driftMargin } from './protocol.ts'
-import { readRemoved, type NodeRemoved } from './removed-pages.ts'
 import { appendPurges, RecordsLedger, type NewPurge } from './records-ledger.ts'
+import type { Removal } from './removal.ts'
+import { readRemoved, type NodeRemoved } from './removed-pages.ts'
 
 /** A purge in the order of all nodes. */
 export interface Numbered {
@@ -21,6 +23,8 @@ export interface PurgeCluster {
   readonly node: string
   /** Numbers purges in the transaction that records their intents. */
   append(transaction: RecordsTransaction, at: number, purges: readonly NewPurge[]): Promise<Numbered[]>
+  /** Numbers removals that are in no log, in a transaction of their own, as one purge. */
+  appendUnlogged(removals: readonly Removal[]): Promise<Numbered>
   /**
    * Waits until no other node serves a page from before the purge.
    *
@@ -52,12 +56,19 @@ export function openPurgeCluster(
 ): PurgeCluster {
   const ledger = new RecordsLedger(db)
   const options = { ledger, lease, mono: () => readClocks().mono, sleep: (ms: number) => sleep(ms), pause }
+  const append: PurgeCluster['append'] = async (transaction, at, purges) => {
+    const { first, identity } = await appendPurges(transaction, { at, store: storeId(directory), purges })
+    return purges.map((_, index) => ({ number: first + index, identity }))
+  }
   return {
     node,
     removed: (numbers) => readRemoved(db, numbers),
-    async append(transaction, at, purges) {
-      const { first, identity } = await appendPurges(transaction, { at, store: storeId(directory), purges })
-      return purges.map((_, index) => ({ number: first + index, identity }))
+    append,
+    async appendUnlogged(removals) {
+      const [purge] = await lockingTransaction(db).execute((transaction) =>
+        append(transaction, Date.now(), [{ invalidation: null, removals }]),
+      )
+      return purge!
     },
     confirm: async (purge, asked = usualPatience) => {
       const patience = Math.max(asked, 2 * lease * driftMargin)

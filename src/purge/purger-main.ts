@@ -73,7 +73,7 @@ async function main(): Promise<void> {
     const deliveries = new ThreadDeliveries({ db: records.db, pages, cluster, queue, onEvent: report })
     const perform = async (id: number, task: PurgerTask): Promise<Invalidated | number> => {
       if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
-      if (task.kind === 'remove') return removeChanged({ db: records.db, cluster, numbering }, task.removal, removals)
+      if (task.kind === 'remove') return removeChanged({ cluster, numbering }, task.removal, removals)
       if (task.kind === 'catchUp') return purging.catchUp()
       if (task.kind === 'deliver') return deliveries.run(id, task.setup)
       if (task.kind === 'stopDelivering') deliveries.stop(task.delivery)

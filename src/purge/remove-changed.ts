@@ -4,13 +4,12 @@ import type { Removal } from '../cluster/removal.ts'
 import { PagecacheError } from '../errors.ts'
 import type { Gate } from '../lib/gate.ts'
 import type { SharedRemoval } from '../pages/page-store.ts'
-import type { RecordsDatabase } from '../records/schema.ts'
 import type { RemovalGroups } from './removal-groups.ts'
 
 /** Where changes by visitors are numbered. */
 export interface Changing {
-  db: RecordsDatabase
-  cluster: Pick<PurgeCluster, 'append' | 'confirm'> | null
+  /** The other nodes; null without any. */
+  cluster: Pick<PurgeCluster, 'appendUnlogged' | 'confirm'> | null
   /** One at a time: while another machine holds the lock of the clock, they must not take all connections, which leases need too. */
   numbering: Gate
 }
@@ -27,7 +26,7 @@ const usualPatience = 3_000
  * @throws STORE_BUSY where another node has not applied it in time, and what `here` and the database throw
  */
 export async function removeChanged(
-  { db, cluster, numbering }: Changing,
+  { cluster, numbering }: Changing,
   asked: Omit<SharedRemoval, 'trace'>,
   here: Pick<RemovalGroups, 'remove'>,
   patience = usualPatience,
@@ -35,15 +34,10 @@ export async function removeChanged(
   const pages = await here.remove(asked)
   if (cluster === null) return pages
   const removal: Removal = { ...asked.selection, ...(asked.soft === true && { soft: true }) }
-  const number = () =>
-    db
-      .transaction()
-      .setIsolationLevel('read committed')
-      .execute((transaction) => cluster.append(transaction, Date.now(), [{ invalidation: null, removals: [removal] }]))
   const elsewhere = async () => {
-    const [purge] = await numbering.pass(number)
+    const purge = await numbering.pass(() => cluster.appendUnlogged([removal]))
     // No visitor waits for longer: confirmations that went on would add up, and take the connections that leases are renewed with.
-    await cluster.confirm(purge!, patience)
+    await cluster.confirm(purge, patience)
   }
   const late = new AbortController()
   const removed = elsewhere()

@@ -1,13 +1,11 @@
 import type { PurgeCluster } from '../cluster/purge-cluster.ts'
 import { applyRemovals, type Removal, type RemovalStore } from '../cluster/removal.ts'
-import type { RecordsDatabase } from '../records/schema.ts'
 import type { Pending } from './deliver/plan.ts'
 
 export interface Refetching {
-  db: RecordsDatabase
   pages: RemovalStore['pages']
   /** The other nodes; null without any. */
-  cluster: Pick<PurgeCluster, 'append'> | null
+  cluster: Pick<PurgeCluster, 'appendUnlogged'> | null
 }
 
 /**
@@ -17,16 +15,12 @@ export interface Refetching {
  * @param delivered the purges that the proxy has acknowledged; null: a purge of everything
  */
 export async function removeRefetched(
-  { db, pages, cluster }: Refetching,
+  { pages, cluster }: Refetching,
   delivered: readonly Pending[] | null,
 ): Promise<void> {
   const removals = toRemovals(delivered)
   if (removals.length === 0) return
-  if (cluster !== null)
-    await db
-      .transaction()
-      .setIsolationLevel('read committed')
-      .execute((transaction) => cluster.append(transaction, Date.now(), [{ invalidation: null, removals }]))
+  await cluster?.appendUnlogged(removals)
   const { toMatcher } = await import('./pattern.ts')
   await applyRemovals({ pages, toMatcher }, removals)
 }

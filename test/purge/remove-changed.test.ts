@@ -1,23 +1,19 @@
 import { expect, it } from 'vitest'
-import type { NewPurge } from '../../src/cluster/records-ledger.ts'
+import type { Removal } from '../../src/cluster/removal.ts'
 import { Gate } from '../../src/lib/gate.ts'
 import { removeChanged } from '../../src/purge/remove-changed.ts'
-import type { RecordsDatabase } from '../../src/records/schema.ts'
-import { openRecords } from '../helpers/records.ts'
-import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
 
 const asked = { selection: { kind: 'urls', urls: ['http://shop.example/a'] } } as const
 
 /** A removal on several machines, and what was done in which order. */
 async function remove(confirm: () => Promise<void>, patience?: number) {
-  const { db, close } = await openRecords({ directory: await tempDir(), now: Date.now, postgres: null })
   const done: unknown[] = []
   const waits: unknown[] = []
   const cluster = {
-    append: async (_: unknown, __: number, purges: readonly NewPurge[]) => {
-      done.push(purges)
-      return [{ number: 1, identity: '' }]
+    appendUnlogged: async (removals: readonly Removal[]) => {
+      done.push(removals)
+      return { number: 1, identity: '' }
     },
     confirm: async (_: unknown, within?: number) => {
       waits.push(within)
@@ -27,10 +23,9 @@ async function remove(confirm: () => Promise<void>, patience?: number) {
     },
   }
   const here = { remove: async () => done.push('here') }
-  const removed = await removeChanged({ db, cluster, numbering: new Gate(1) }, asked, here, patience).catch(
+  const removed = await removeChanged({ cluster, numbering: new Gate(1) }, asked, here, patience).catch(
     (error: Error) => error.message,
   )
-  await close()
   return { done, removed, waits }
 }
 
@@ -38,7 +33,7 @@ it('a page that a visitor has changed leaves this node first, and then all other
   const removals = [{ kind: 'urls', urls: asked.selection.urls }]
   const turns = () => new Promise<void>((resolve) => setTimeout(resolve, 20))
   const { done, removed } = await remove(turns)
-  expect(done).toEqual(['here', [{ invalidation: null, removals }], 'confirmed'])
+  expect(done).toEqual(['here', removals, 'confirmed'])
   expect(removed).toBe(1)
 })
 
@@ -51,20 +46,17 @@ it('the answer to a visitor does not wait for ever for other nodes', async () =>
 })
 
 it('one change at a time waits for the lock of the order of purges, with one connection', async () => {
-  // With as many connections as are asked for.
-  const execute = (work: (transaction: unknown) => unknown) => work({})
-  const db = { transaction: () => ({ setIsolationLevel: () => ({ execute }) }) } as unknown as RecordsDatabase
   const lock = Promise.withResolvers<void>()
   let started = 0
   const cluster = {
-    append: async () => {
+    appendUnlogged: async () => {
       started += 1
       await lock.promise
-      return [{ number: 1, identity: '' }]
+      return { number: 1, identity: '' }
     },
     confirm: async () => ({ live: [], isAlone: true, unconfirmed: [] }),
   }
-  const changing = { db, cluster, numbering: new Gate(1) }
+  const changing = { cluster, numbering: new Gate(1) }
   const changes = [1, 2, 3].map(() => removeChanged(changing, asked, { remove: async () => 1 }, 50))
   const answers = await Promise.allSettled(changes)
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])

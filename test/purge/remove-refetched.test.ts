@@ -18,7 +18,7 @@ it('removes what was fetched through a proxy before its purge, here and on all o
     ...changes,
   })
   const cluster = openPurgeCluster(records.db, await tempDir(), { node: 'here', lease: 1000 })
-  await removeRefetched({ db: records.db, pages, cluster }, [
+  await removeRefetched({ pages, cluster }, [
     purge({}),
     purge({ kind: 'url', key: `${origin}/b` }),
     purge({ kind: 'pattern', key: '^/c$' }),
@@ -33,6 +33,6 @@ it('removes what was fetched through a proxy before its purge, here and on all o
       { kind: 'tags', tags: ['red'] },
     ],
   ])
-  await removeRefetched({ db: records.db, pages, cluster: null }, null)
+  await removeRefetched({ pages, cluster: null }, null)
   expect(pages.list({ limit: 10, offset: 0, sort: 'url' }).items).toEqual([])
 })

@@ -37,7 +37,7 @@ export async function openDelivery(
     proxies,
     settings,
     onDelivered: async (proxy, delivered) => {
-      if (upstream.includes(proxy)) await removeRefetched({ db, pages: await pages(), cluster }, delivered)
+      if (upstream.includes(proxy)) await removeRefetched({ pages: await pages(), cluster }, delivered)
     },
   })
 }
