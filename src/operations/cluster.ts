@@ -25,7 +25,7 @@ export type NodeValue = z.output<typeof nodeView>
 
 /** The nodes of the cluster; null with one machine. */
 export async function readClusterNodes(app: App): Promise<NodeValue[] | null> {
-  if (app.config.records.url === null) return null
+  if (app.node === null) return null
   const { readNodes } = await import('../cluster/nodes.ts')
   const nodes = await readNodes((await app.records()).db)
   return nodes.map(({ name, address, version, since, state, behind, leaseLeft }) => ({
@@ -74,7 +74,7 @@ export const forgetNode = defineOperation({
   http: { method: 'POST', path: '/cluster/forget' },
   /** @throws NOT_FOUND, WRONG_STATE */
   async run({ app }, { node, force }) {
-    if (app.config.records.url === null) throw new PagecacheError('WRONG_STATE', noCluster)
+    if (app.node === null) throw new PagecacheError('WRONG_STATE', noCluster)
     const { forgetNode: forget } = await import('../cluster/forget.ts')
     return { ...succeeded, name: node, processes: await forget((await app.records()).db, node, { force }) }
   },

@@ -86,7 +86,7 @@ export const readStatus = defineOperation({
         workers: queue.workers.length,
       },
       proxies: (purges?.proxies ?? []).map(({ name, state, pending, failed }) => ({ name, state, pending, failed })),
-      nodes: nodes ?? (config.records.url === null ? [describeMachine(found)] : []),
+      nodes: nodes ?? (context.app.node === null ? [describeMachine(found)] : []),
       problems: [...new Set(problems)],
     }
   },
