@@ -1,5 +1,4 @@
 import * as z from 'zod/mini'
-import type { App } from '../app.ts'
 import { toPageView } from '../pages/page-view.ts'
 import { PagecacheError } from '../errors.ts'
 import type { PageType } from '../pages/page.ts'
@@ -7,10 +6,11 @@ import { pageSorts } from '../pages/page-store.ts'
 import { toStatistics } from '../pages/statistics.ts'
 import type { Invalidated, Invalidation, Target } from '../purge/invalidation.ts'
 import { count, described, flag, limit, offset, pageType, success, succeeded, text, unconfirmed } from './fields.ts'
+import { countNodes } from './count-nodes.ts'
 import { deliveries, describeDeliveries, optionalDeliveries } from './deliveries.ts'
 import { defineOperation, type OperationContext } from './operation.ts'
+import { ownNode, toOwnNode } from './own-node.ts'
 import { readPages } from './read-pages.ts'
-import { countNodes } from './count-nodes.ts'
 
 const seconds = described(z.number(), 'seconds')
 
@@ -178,14 +178,6 @@ export const cacheStatistics = defineOperation({
   },
 })
 
-/** Output field of operations that read the page store of one machine. */
-export const ownNode = described(z.optional(z.string()), 'the node whose own pages these are, with several machines')
-
-/** The name of this machine, if there are several. */
-export function nameOf({ node }: Pick<App, 'node'>): { node?: string } {
-  return node === null ? {} : { node: node.setup.node }
-}
-
 const sort = z.enum(pageSorts, { error: `expected one of ${pageSorts.join(', ')}` })
 
 /** Most pages that are sorted by a column without an index: visitors wait as long as it takes. */
@@ -227,7 +219,7 @@ export const listPages = defineOperation({
       return pages.list(filter)
     })
     const views = items.map((page) => toPageView(page, app.now()))
-    return { ...succeeded, total, limit, offset, items: views, ...nameOf(app) }
+    return { ...succeeded, total, limit, offset, items: views, ...toOwnNode(app) }
   },
 })
 

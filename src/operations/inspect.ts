@@ -9,9 +9,10 @@ import type { HeaderPair } from '../pages/page.ts'
 import { toPageView } from '../pages/page-view.ts'
 import { purgeModes } from '../purge/log/purge-items.ts'
 import { readPages } from './read-pages.ts'
-import { nameOf, ownNode, pageView } from './cache.ts'
+import { pageView } from './cache.ts'
 import { described, flag, optionalId, success, succeeded, text } from './fields.ts'
 import { defineOperation } from './operation.ts'
+import { ownNode, toOwnNode } from './own-node.ts'
 import { toPageAddress } from './page-address.ts'
 
 const headerList = described(
@@ -107,7 +108,7 @@ export const inspectPage = defineOperation({
       lastPurge: history.purge,
       lastEviction: history.eviction,
       ...(shared !== null && { shared: { state: shared.state, fetchedAt: shared.fetchedAt } }),
-      ...nameOf(app),
+      ...toOwnNode(app),
       explanation,
     }
   },

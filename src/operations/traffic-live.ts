@@ -1,9 +1,9 @@
 import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { trafficTypes, visitorResults } from '../traffic/traffic.ts'
-import { nameOf } from './cache.ts'
 import { count, described, optionalId, success, succeeded } from './fields.ts'
 import { defineOperation } from './operation.ts'
+import { toOwnNode } from './own-node.ts'
 
 export { trafficTypes, visitorResults }
 
@@ -68,7 +68,7 @@ export const liveTraffic = defineOperation({
       onProcesses(processes) {
         if (processes === 0 && !found) throw noDaemon(app.loaded.places.dataDir)
         found = true
-        return emit({ kind: 'processes', processes, ...nameOf(app) } satisfies LiveEvent)
+        return emit({ kind: 'processes', processes, ...toOwnNode(app) } satisfies LiveEvent)
       },
       onRequests: ({ requests, notShown }) =>
         emit({
