@@ -53,8 +53,3 @@ function addUp({ intent, counts }: LocallyDone, others: readonly NodeRemoved[]):
 export function sum(counts: readonly number[]): number {
   return counts.reduce((all, count) => all + count, 0)
 }
-
-/** Names of nodes as the log keeps them; null for none. */
-export function toColumn(unconfirmed: readonly string[]): string | null {
-  return unconfirmed.length === 0 ? null : JSON.stringify(unconfirmed)
-}

@@ -1,10 +1,11 @@
 import { prepareRows } from '../records/statements.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
-import { sum, toColumn, type DoneEverywhere } from './everywhere.ts'
+import { sum, type DoneEverywhere } from './everywhere.ts'
 import { maxKeysPerTransaction, type Plan, type PurgeOwner, type PurgingOptions } from './intent.ts'
 import { describeTargets } from './purge-key.ts'
 import { recordPurges, type KeyResult } from './log/record-purges.ts'
 import { addToHour, hourOf } from './log/rollups.ts'
+import { toUnconfirmedColumn } from './log/unconfirmed.ts'
 import { beginTraces } from './log/trace-urls.ts'
 
 const intentColumns = ['created_at', 'source', 'actor', 'scope', 'value', 'soft', 'intent', 'owner'] as const
@@ -52,7 +53,7 @@ export async function recordSlice(
   recorded: readonly number[],
 ): Promise<{ ids: readonly number[]; tracing: boolean }> {
   const { intent } = done
-  const unconfirmed = toColumn(done.unconfirmed)
+  const unconfirmed = toUnconfirmedColumn(done.unconfirmed)
   const results = toResults(done).slice(recorded.length, recorded.length + maxKeysPerTransaction)
   const ids = [...recorded, ...(await recordPurges(transaction, { ...options, at: intent.at, unconfirmed }, results))]
   const isLast = ids.length === intent.keys.length
@@ -62,7 +63,7 @@ export async function recordSlice(
         isNew: false,
       })
     : []
-  const pages_removed = results.reduce((sum, result) => sum + result.pagesRemoved, 0)
+  const pages_removed = sum(results.map(({ pagesRemoved }) => pagesRemoved))
   if (isLast) await finish.execute(transaction, [{ pages_removed, trace: trace ?? null, unconfirmed, id: intent.id }])
   else
     await transaction
@@ -80,7 +81,7 @@ export async function recordWhole(
   all: readonly DoneEverywhere[],
 ): Promise<(string | null)[]> {
   const at = all[0]!.intent.at
-  const unconfirmed = toColumn(all[0]!.unconfirmed)
+  const unconfirmed = toUnconfirmedColumn(all[0]!.unconfirmed)
   const ids = await recordPurges(transaction, { ...options, at, unconfirmed }, all.flatMap(toResults))
   const traced = all.map(({ intent, counts }) => ({
     ...intent,

@@ -1,8 +1,8 @@
 import type { RecordsDatabase } from '../../records/schema.ts'
 import { invalidationIdOf } from './log-id.ts'
-import { toNames } from './purge-items.ts'
 import type { Range } from './purge-log.ts'
 import { skipHours } from './skip-hours.ts'
+import { fromUnconfirmedColumn } from './unconfirmed.ts'
 
 /** An invalidation as the API returns it. */
 export interface InvalidationItem {
@@ -66,6 +66,6 @@ export function toInvalidationItem(row: {
     scope,
     value,
     pagesRemoved: row.pages_removed,
-    unconfirmed: toNames(row.unconfirmed),
+    unconfirmed: fromUnconfirmedColumn(row.unconfirmed),
   }
 }

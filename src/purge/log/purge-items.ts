@@ -1,6 +1,7 @@
 import type { DeliveryStatus, PurgeKindColumn } from '../../records/purge-rows.ts'
 import type { RecordsDatabase } from '../../records/schema.ts'
 import { invalidationIdOf, purgeIdOf } from './log-id.ts'
+import { fromUnconfirmedColumn } from './unconfirmed.ts'
 
 type PurgeKind = 'url' | 'tag' | 'entity' | 'type' | 'all'
 
@@ -79,7 +80,7 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
         pagesRemoved: row.pages_removed,
         responseTime: toMilliseconds(row.response_time),
         proxies: deliveries.get(row.id) ?? [],
-        unconfirmed: toNames(row.unconfirmed),
+        unconfirmed: fromUnconfirmedColumn(row.unconfirmed),
       },
     ]),
   )
@@ -88,11 +89,6 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
 
 function kindOf(kind: PurgeKindColumn): PurgeKind {
   return kind === 'pattern' ? 'url' : kind
-}
-
-/** Names of nodes in a column of the log. */
-export function toNames(column: string | null): string[] {
-  return column === null ? [] : (JSON.parse(column) as string[])
 }
 
 /** Rounds a duration to microseconds. */
