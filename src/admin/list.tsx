@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { Form } from './actions.tsx'
 import { formatCount } from './format.ts'
 import { Field } from './parts.tsx'
 import { useRoute } from './route.ts'
+import { useText } from './use-text.ts'
 
 /** Rows per page of a list. */
 const portions = [10, 25, 50, 100, 500]
@@ -47,8 +48,7 @@ export function ListSearch({
   label: string
   children?: ComponentChildren
 }) {
-  const [words, setWords] = useState(list.search)
-  useEffect(() => setWords(list.search), [list.search])
+  const [words, setWords] = useText(list.search)
   const search = async () => {
     list.set({ search: words.trim() })
     return ''

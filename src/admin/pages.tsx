@@ -1,4 +1,3 @@
-import { useEffect, useState } from 'preact/hooks'
 import { printable } from '../lib/safe-text.ts'
 import { Form } from './actions.tsx'
 import type { Inspection, PageItem } from './answers.ts'
@@ -13,6 +12,7 @@ import { Table, type Order } from './table.tsx'
 import { UrlActions } from './url-actions.tsx'
 import { useQuestion } from './use-question.ts'
 import { useResource } from './use-resource.ts'
+import { useText } from './use-text.ts'
 import { Key } from './words.tsx'
 
 const types = [
@@ -41,11 +41,8 @@ export function PagesView() {
 
 function Filter() {
   const { params, change } = useRoute()
-  const [tag, setTag] = useState('')
-  const [prefix, setPrefix] = useState('')
-  // A link, and Back, change them too.
-  useEffect(() => setTag(params['tag'] ?? ''), [params['tag']])
-  useEffect(() => setPrefix(params['prefix'] ?? ''), [params['prefix']])
+  const [tag, setTag] = useText(params['tag'] ?? '')
+  const [prefix, setPrefix] = useText(params['prefix'] ?? '')
   const search = async () => {
     if (prefix.trim() !== '') assertNamesPage(prefix.trim())
     change({ tag: tag.trim(), prefix: prefix.trim(), ...firstPage })

@@ -6,7 +6,7 @@ import type { PageStore } from '../../src/pages/page-store.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import { inFlight } from '../../src/cache/in-flight.ts'
 import type { StreamedBody } from '../../src/cache/visit.ts'
-import { openSite, shopUrl } from './site.ts'
+import { openSite, shopUrl, toVisit } from './site.ts'
 import { until } from '../helpers/until.ts'
 
 /** A body without repetition. */
@@ -46,18 +46,7 @@ export async function isStored(store: PageStore, path = '/a'): Promise<void> {
 }
 
 export async function ask(site: Awaited<ReturnType<typeof open>>['site'], target = '/a') {
-  return site.cache.answer({
-    method: 'GET',
-    scheme: 'http',
-    host: 'shop.example',
-    target,
-    headers: [],
-    remoteAddress: null,
-    forwardedFor: null,
-    body: null,
-    signal: new AbortController().signal,
-    onInterim: () => {},
-  })
+  return site.cache.answer(toVisit(target))
 }
 
 export function streamed({ body: sent }: Awaited<ReturnType<typeof ask>>): StreamedBody {

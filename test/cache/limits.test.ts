@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import { startOrigin } from '../helpers/origin.ts'
-import { openSite, shopUrl } from './site.ts'
+import { openSite, shopUrl, toVisit } from './site.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60', 'Content-Type': 'image/png' }
 
@@ -51,18 +51,7 @@ describe('a page above cache.maxPageSize', () => {
       maxPageSize: 1000,
       channels: [{ id: 'c1', name: 'Shop', url: shopUrl, origin: shop.url }],
     })
-    const answer = await site.cache.answer({
-      method: 'GET',
-      scheme: 'http',
-      host: 'shop.example',
-      target: '/film',
-      headers: [],
-      remoteAddress: null,
-      forwardedFor: null,
-      body: null,
-      signal: new AbortController().signal,
-      onInterim: () => {},
-    })
+    const answer = await site.cache.answer(toVisit('/film'))
     const body = answer.body as Readable
     if (body.readableLength === 0) await once(body, 'readable')
     finish()

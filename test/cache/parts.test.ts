@@ -10,7 +10,7 @@ import type { HeaderPair } from '../../src/pages/page.ts'
 import { random } from '../helpers/random.ts'
 import { until } from '../helpers/until.ts'
 import type { Fields, OriginRequest, Reply } from './scripted-origin.ts'
-import { host, openSite, shopUrl } from './site.ts'
+import { openSite, shopUrl, toVisit } from './site.ts'
 
 const digits = '0123456789'
 const page = { 'Cache-Control': 'max-age=3600', ETag: '"a"', xkey: 'file' }
@@ -118,18 +118,7 @@ it('a part that waits to be stored stays whole after it was sent', async () => {
     writer: true,
   })
   // As the daemon sends it: each piece is freed.
-  const answer = await site.cache.answer({
-    method: 'GET',
-    scheme: 'http',
-    host,
-    target: '/f',
-    headers: [['Host', host]],
-    remoteAddress: null,
-    forwardedFor: null,
-    body: null,
-    signal: new AbortController().signal,
-    onInterim: () => {},
-  })
+  const answer = await site.cache.answer(toVisit('/f'))
   let sent = ''
   const visitor = new Writable({ write: (piece: Buffer, _, done) => ((sent += piece.toString()), setImmediate(done)) })
   releaseSentPieces(answer.body as Readable, visitor)

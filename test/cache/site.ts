@@ -182,6 +182,22 @@ async function bytesOf(body: Answer['body']): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
+/** A plain GET, for tests that call the cache themselves. */
+export function toVisit(target: string): Visit {
+  return {
+    method: 'GET',
+    scheme: 'http',
+    host,
+    target,
+    headers: [],
+    remoteAddress: null,
+    forwardedFor: null,
+    body: null,
+    signal: new AbortController().signal,
+    onInterim: () => {},
+  }
+}
+
 /** Whether `Cache-Status` says that the answer was stored. */
 export const isHit = (answer: { field(name: string): string | null }) =>
   /; hit/.test(answer.field('cache-status') ?? '')

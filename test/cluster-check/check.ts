@@ -1,15 +1,15 @@
-import { median } from '../../bench/lib/statistics.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { median } from '../../bench/lib/statistics.ts'
+import { pick } from '../helpers/random.ts'
 import { cutOff, disturb, type FaultCounts } from './faults.ts'
 import { sendEvents, warm, type SentEvents } from './guests.ts'
 import { host, pages } from './pages.ts'
 import { read } from './readers.ts'
 import { growths, sample, type Growth, type Sample } from './resources.ts'
-import { openRun, type OpenRun } from './run.ts'
+import { openRun, type Run } from './run.ts'
 import type { NodeName } from './servers.ts'
 import { judgeEvents, judgePurges, judgeWarmups, settle, type Finding } from './verdict.ts'
 import { write } from './writers.ts'
-import { pick } from '../helpers/random.ts'
 
 export interface CheckOptions {
   minutes: number
@@ -33,8 +33,6 @@ export interface Report {
   faults: readonly string[]
   findings: readonly Finding[]
 }
-
-type Run = OpenRun
 
 /** Whether a fault is a page from before an answered purge that a node served under its lease. */
 export const isStale = (fault: string) => / stale: (?!.*unconfirmed)/.test(fault)

@@ -7,8 +7,6 @@ import { configTemplate } from '../../src/config/template.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { channel, fault, load } from './loading.ts'
 
-/** Loads the configuration of a project directory whose pagecache.yaml has this text. */
-
 describe('defaults', () => {
   it('apply without a file, in milliseconds and bytes', async () => {
     const { config, environment, file } = await load(null)

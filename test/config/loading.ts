@@ -5,6 +5,7 @@ import { loadConfig, type ConfigFlags } from '../../src/config/load.ts'
 import { PagecacheError } from '../../src/errors.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
+/** Loads the configuration of a project directory whose pagecache.yaml has this text. */
 export async function load(
   yaml: string | null,
   options: { flags?: ConfigFlags; variables?: Record<string, string> } = {},

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { json, jsonOf } from '../helpers/api-client.ts'
 import { exchange } from '../helpers/exchange.ts'
@@ -34,7 +35,7 @@ export function describeStageWork(): void {
       await page.getByRole('button', { name: 'New stage' }).click()
       await name.fill('Autumn')
       await headline.fill('First leaves')
-      await page.getByRole('button', { name: 'Save' }).click()
+      await save(page)
       await page.getByRole('button', { name: 'Edit Autumn' }).click()
       await headline.fill('Second leaves')
       await page.getByRole('button', { name: 'New stage' }).click()
@@ -52,6 +53,8 @@ export function describeStageWork(): void {
       await go(page, 'Popup stages')
       await page.getByRole('row', { name: 'Autumn unsaved changes' }).waitFor()
       await page.getByRole('button', { name: 'Continue the new stage' }).click()
+      // Until then the button is that of the other stage.
+      await page.getByRole('heading', { name: 'New stage' }).waitFor()
       await page.getByRole('button', { name: 'Discard changes' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click()
       await page.getByRole('button', { name: 'New stage' }).waitFor()
@@ -71,8 +74,7 @@ export function describeStageWork(): void {
       await page.goto(`${daemon.url}/admin#stages?edit=${id}`)
       await page.getByText('Someone has saved this stage since your changes began.').waitFor()
       expect(await headline.inputValue()).toBe('Second leaves')
-      await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByText('Saved.').waitFor()
+      await save(page)
       expect((await read()).find((stage) => stage['id'] === id)).toMatchObject({
         frequency: 'once',
         content: { headline: 'Second leaves' },
@@ -95,11 +97,11 @@ export function describeStageWork(): void {
       await page.getByRole('button', { name: 'New stage' }).click()
       await page.getByLabel('Name').fill('Summer')
       await page.getByLabel('Headline').fill('Summer sale')
-      await page.getByRole('button', { name: 'Save' }).click()
+      await save(page)
       await page.getByRole('heading', { name: 'Statistics of Summer' }).waitFor()
       await page.getByRole('button', { name: 'Edit Summer' }).click()
       await page.getByLabel('Max views per session').fill('3')
-      await page.getByRole('button', { name: 'Save' }).click()
+      await save(page)
       await page.getByText('always, max 3 per session').waitFor()
       await page.getByRole('button', { name: 'Edit Summer' }).click()
       await page.getByLabel('Content as text').fill('Everything must go.')
@@ -108,7 +110,7 @@ export function describeStageWork(): void {
       await page.getByRole('button', { name: 'Save' }).click()
       await page.getByText('Retention in days: expected a whole number').waitFor()
       await page.getByLabel('Retention').fill('1')
-      await page.getByRole('button', { name: 'Save' }).click()
+      await save(page)
       await page.getByText('a day', { exact: true }).waitFor()
       const offered = (await exchange(`${daemon.url}/vendor-stage/active?pageType=cms`)).body.toString()
       expect(offered).toContain('Everything must go.')
@@ -136,7 +138,7 @@ export function describeStageWork(): void {
       await page.getByRole('button', { name: 'Phone', exact: true }).click()
       await preview.locator('dialog.dark').waitFor()
       expect(await page.evaluate("document.querySelector('iframe').contentWindow.innerWidth")).toBe(390)
-      await page.getByRole('button', { name: 'Save' }).click()
+      await save(page)
       await page.getByText('scheduled', { exact: true }).waitFor()
       await page.getByText('from 1 Dec 2030, 08:00:00').waitFor()
       expect((await exchange(`${daemon.url}/vendor-stage/active?pageType=cms`)).body.toString()).toContain('"total":0')
@@ -147,6 +149,8 @@ export function describeStageWork(): void {
       const link = page.getByRole('link', { name: 'Open in Storefront' })
       expect(await link.getAttribute('href')).toMatch(`${daemon.url}/a#vendor-stage-preview=`)
       await page.getByRole('button', { name: 'Statistics of Copy of Summer' }).click()
+      // Until then the buttons delete the other stage.
+      await page.getByRole('heading', { name: 'Statistics of Copy of Summer' }).waitFor()
       await page.getByRole('button', { name: 'Delete stage and events' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Delete stage and events' }).click()
       await page.getByText('Copy of Summer').first().waitFor({ state: 'detached' })
@@ -156,10 +160,16 @@ export function describeStageWork(): void {
       await page.getByText('No stages yet.').waitFor()
       await page.getByRole('button', { name: 'New stage' }).click()
       await page.getByLabel('Name').fill('Winter')
-      await page.getByRole('button', { name: 'Save' }).click()
+      await save(page)
       await page.getByRole('button', { name: 'Delete stage, keep events' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Delete stage, keep events' }).click()
       await page.getByText('No stages yet.').waitFor()
     })
   })
+}
+
+/** Saves the stage, and waits until its form is closed: it would take what is filled in next. */
+async function save(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.locator('.stage-form').waitFor({ state: 'detached' })
 }

@@ -122,9 +122,12 @@ describe.skipIf(!hasPrometheus)('a Prometheus that scrapes a daemon', () => {
   })
 
   it('sees the store as the commands do', async () => {
-    const { totalFiles, totalSize } = await json('cache:stats')
-    await becomes('sum(pagecache_pages)', totalFiles as number)
-    await becomes('sum(pagecache_pages_bytes)', totalSize as number)
+    // A page is stored a moment after its answer, and smaller later.
+    for (const [expression, name] of [
+      ['sum(pagecache_pages)', 'totalFiles'],
+      ['sum(pagecache_pages_bytes)', 'totalSize'],
+    ] as const)
+      await until(async () => expect(await prometheus.sum(expression)).toBe((await json('cache:stats'))[name]))
     await until(async () => expect(await prometheus.sum('sum(pagecache_pages_original_bytes)')).toBeGreaterThan(0))
     await becomes('pagecache_memory_pages', 3)
   })

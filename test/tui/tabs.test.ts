@@ -92,7 +92,8 @@ describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as cons
 
 describe('nodes of a cluster', () => {
   const node = (name: string, state: string, purgesBehind: number) => ({
-    ...{ name, state, purgesBehind, address: `http://${name}:8080`, version: '1', since: null },
+    ...{ name, state, purgesBehind, address: `http://${name}:8080`, version: '1' },
+    since: new Date(time - 90_000).toISOString(),
     leaseLeft: state === 'live' ? 700 : 0,
   })
   const items = [node('one', 'live', 0), node('two', 'suspect', 12), node('three', 'gone', 900)]
@@ -107,6 +108,7 @@ describe('nodes of a cluster', () => {
     await until(() => expect(text()).toMatch(/two +suspect +12 +http:\/\/two:8080/))
     press('e', 'down', 'return')
     await until(() => expect(text()).toContain('pagecache cluster:forget three'))
+    expect(text()).toMatch(/Since .* UTC, 1 min 30 s ago/)
   })
 
   it('one machine has no such list', async () => {

@@ -1,15 +1,13 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { resultOf } from '../../../src/traffic/result.ts'
 import { shopUrl } from '../site.ts'
-import { include, lasting, openEsiShop, template, type EsiShop } from './shop.ts'
+import { include, lasting, openHome, template, type EsiShop } from './shop.ts'
 
 let shop: EsiShop
 
 beforeEach(async () => {
-  shop = await openEsiShop()
+  shop = await openHome()
   onTestFinished(() => shop.close())
-  shop.page('/', template(`<${include('/_esi/header')}|home>`, { xkey: 'home', ETag: '"home"' }))
-  shop.page('/_esi/header', lasting('menu 1', { xkey: 'menu' }))
 })
 
 describe('a fragment', () => {

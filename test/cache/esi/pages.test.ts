@@ -2,15 +2,13 @@ import { gunzipSync, zstdDecompressSync, brotliDecompressSync } from 'node:zlib'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { inspectUrl } from '../../../src/cache/inspect.ts'
 import { shopUrl } from '../site.ts'
-import { include, lasting, openEsiShop, template, type EsiShop } from './shop.ts'
+import { include, lasting, openHome, template, type EsiShop } from './shop.ts'
 
 let shop: EsiShop
 
 beforeEach(async () => {
-  shop = await openEsiShop()
+  shop = await openHome()
   onTestFinished(() => shop.close())
-  shop.page('/', template(`<${include('/_esi/header')}|home>`, { xkey: 'home', ETag: '"home"' }))
-  shop.page('/_esi/header', lasting('menu 1', { xkey: 'menu' }))
 })
 
 describe('a page with fragments', () => {

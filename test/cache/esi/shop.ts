@@ -52,6 +52,14 @@ export async function openEsiShop(
   }
 }
 
+/** Opens a shop whose page at `/` includes one fragment, the header. */
+export async function openHome(): Promise<EsiShop> {
+  const shop = await openEsiShop()
+  shop.page('/', template(`<${include('/_esi/header')}|home>`, { xkey: 'home', ETag: '"home"' }))
+  shop.page('/_esi/header', lasting('menu 1', { xkey: 'menu' }))
+  return shop
+}
+
 /** The lookup of a page by a warmup. */
 export function lookupOf({ cache }: Site, target: string, fields: Record<string, string> = {}): Lookup {
   const classified = classifyUrl(`${shopUrl}${target}`, fields, new AbortController().signal, cache.classifying)

@@ -1,22 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import type { SharedPagesOptions } from '../../../src/cluster/shared/shared-pages.ts'
 import { hasRedis } from '../../helpers/redis.ts'
-import { until } from '../../helpers/until.ts'
-import { useNodes, type Node } from './nodes.ts'
-
-const page = { fields: { 'Cache-Control': 'public, s-maxage=600', xkey: 'product-1' }, body: 'the page' }
+import { page, useNodes, written, type Node } from './nodes.ts'
 
 describe.skipIf(!hasRedis)('a value in Redis that no node wrote (skipped where redis-server is not installed)', () => {
   const nodes = useNodes()
-  const openNodes = (count: number, options?: Partial<SharedPagesOptions>) => nodes.open(count, page, options)
-  const written = (node: Node, count = 1) => until(() => node.shared.counts.written >= count)
 
   it.each([
     ['garbage', 'x'.repeat(1000)],
     ['nothing', ''],
     ['far too much', Buffer.alloc(8 * 1024 * 1024)],
   ])('asks the shop: %s', async (_, value) => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     await a.visit('/')
     await written(a)
     const [key] = (await nodes.redis.run('KEYS', '*:pages:*')) as [string]
@@ -27,7 +21,7 @@ describe.skipIf(!hasRedis)('a value in Redis that no node wrote (skipped where r
   })
 
   it('asks the shop when the value belongs to another page', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     for (const path of ['/', '/other']) await a.visit(path)
     await written(a, 2)
     const keys = (await nodes.redis.run('KEYS', '*:pages:*')) as string[]
@@ -44,7 +38,7 @@ describe.skipIf(!hasRedis)('a value in Redis that no node wrote (skipped where r
   })
 
   it('asks the shop when another program uses the key', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     await a.visit('/')
     await written(a)
     const [key] = (await nodes.redis.run('KEYS', '*:pages:*')) as string[]

@@ -84,17 +84,21 @@ export function connected({ shared }: Node): Promise<unknown> {
   return until(() => shared.faults.read === null && shared.faults.write === null)
 }
 
+/** A page that nodes may share. */
+export const page = { fields: { 'Cache-Control': 'public, s-maxage=600', xkey: 'product-1' }, body: 'the page' }
+
+/** Resolves when a node has given this many pages to the others. */
+export function written({ shared }: Node, count = 1): Promise<unknown> {
+  return until(() => shared.counts.written >= count)
+}
+
 /** Starts Redis for a file of tests; each test finds it empty, and a cluster without purges. */
 export function useNodes() {
   const cluster = {
     redis: undefined as unknown as Redis,
     purges: new Purges(),
-    /** Opens connected nodes whose shop answers with this page. */
-    async open(
-      count: number,
-      page: Parameters<Site['answers']>[0],
-      options: Partial<SharedPagesOptions> = {},
-    ): Promise<Node[]> {
+    /** Opens connected nodes whose shop answers with `page`. */
+    async open(count: number, options: Partial<SharedPagesOptions> = {}): Promise<Node[]> {
       const nodes = await Promise.all(
         Array.from({ length: count }, () => openNode(cluster.redis.url, cluster.purges, options)),
       )

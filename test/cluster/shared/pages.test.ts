@@ -1,22 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { SharedPagesOptions } from '../../../src/cluster/shared/shared-pages.ts'
 import { toFetchPage } from '../../../src/warmup/run/fetch-page.ts'
 import type { FetchPage } from '../../../src/warmup/run/warm-result.ts'
 import { isHit, shopUrl } from '../../cache/site.ts'
 import { hasRedis } from '../../helpers/redis.ts'
 import { until } from '../../helpers/until.ts'
-import { useNodes, type Node } from './nodes.ts'
+import { page, useNodes, written, type Node } from './nodes.ts'
 
-const page = { fields: { 'Cache-Control': 'public, s-maxage=600', xkey: 'product-1' }, body: 'the page' }
 const detail = 'fetched by another node'
 
 describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is not installed)', () => {
   const nodes = useNodes()
-  const openNodes = (count: number, options?: Partial<SharedPagesOptions>) => nodes.open(count, page, options)
-  const written = (node: Node, count = 1) => until(() => node.shared.counts.written >= count)
 
   it('answers a miss with the page that another node has fetched', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     expect(isHit(await a.visit('/'))).toBe(false)
     await written(a)
     const answer = await b.visit('/')
@@ -32,7 +28,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   })
 
   it('returns no page that was purged since its fetch began', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     await a.visit('/')
     await written(a)
     await nodes.purges.purge({ kind: 'tags', tags: ['product-2'] })
@@ -54,7 +50,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   })
 
   it('shares no page whose fetch began before a purge of it', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     const { promise, resolve } = Promise.withResolvers<void>()
     a.answers(async () => {
       await promise
@@ -69,19 +65,19 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
     expect((await b.visit('/')).text).toBe('new')
   })
 
-  it('asks the shop once for pages that three nodes lack, with 30 visitors each', async () => {
-    const nodes = await openNodes(3)
+  it('asks the shop once for pages that three several lack, with 30 visitors each', async () => {
+    const several = await nodes.open(3)
     const paths = Array.from({ length: 40 }, (_, index) => `/${index}`)
     const answers = await Promise.all(
-      paths.flatMap((path) => nodes.flatMap((node) => Array.from({ length: 30 }, () => node.visit(path)))),
+      paths.flatMap((path) => several.flatMap((node) => Array.from({ length: 30 }, () => node.visit(path)))),
     )
     expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(['the page']))
-    const asked = nodes.flatMap(({ origin }) => origin.requests.map(({ target }) => target))
+    const asked = several.flatMap(({ origin }) => origin.requests.map(({ target }) => target))
     expect(asked.toSorted()).toEqual(paths.toSorted())
   })
 
   it('gives each variant by Vary to its visitors', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     const fields = { ...page.fields, Vary: 'Accept-Language' }
     for (const node of [a, b])
       node.answers((request) => ({ fields, body: `in ${request.fields.get('accept-language')}` }))
@@ -100,7 +96,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
     ['an answer with a cookie', { 'Cache-Control': 'max-age=60', 'Set-Cookie': 'session=1' }],
     ['a page that must be validated', { 'Cache-Control': 'no-cache', ETag: '"1"' }],
   ])('does not share %s', async (_, fields) => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     a.answers({ fields, body: 'for one visitor' })
     await a.visit('/')
     expect((await b.visit('/')).text).toBe('the page')
@@ -108,7 +104,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   })
 
   it('does not share the page of an unconfirmed variant', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     const fields = { Cookie: 'sw-cache-hash=forged' }
     a.answers({ ...page, body: 'poisoned' })
     await a.visit('/', { fields })
@@ -119,7 +115,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   })
 
   it('does not give a page to visitors in a client state that excludes it', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     a.answers({ ...page, fields: { ...page.fields, 'sw-invalidation-states': 'cart-filled' } })
     await a.visit('/')
     await written(a)
@@ -129,7 +125,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   })
 
   it('forgets pages that a visitor has changed', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     await a.visit('/')
     await written(a)
     b.answers({ ...page, body: 'changed' })
@@ -138,7 +134,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   })
 
   it('replaces a page that has expired, and renews it on every node after a 304', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     const fields = { ...page.fields, 'Cache-Control': 'public, s-maxage=60', ETag: '"1"' }
     a.answers((request) =>
       request.fields.get('if-none-match') === '"1"' ? { status: 304, fields } : { fields, body: 'the page' },
@@ -156,7 +152,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   })
 
   it('keeps no page longer than cache.shared.maxAge', async () => {
-    const [a] = (await openNodes(1, { maxAge: 5_000 })) as [Node]
+    const [a] = (await nodes.open(1, { maxAge: 5_000 })) as [Node]
     await a.visit('/')
     await written(a)
     const [key] = (await nodes.redis.run('KEYS', '*:pages:*')) as string[]
@@ -165,7 +161,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   })
 
   it('drops the pages of a URL with too many variants', async () => {
-    const [a] = (await openNodes(1, { maxVariants: 4 })) as [Node]
+    const [a] = (await nodes.open(1, { maxVariants: 4 })) as [Node]
     a.answers({ ...page, fields: { ...page.fields, Vary: 'Accept-Language' } })
     for (let index = 0; index < 12; index++) await a.visit('/', { fields: { 'Accept-Language': `x-${index}` } })
     await written(a, 12)
@@ -174,7 +170,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   })
 
   it('believes a page no longer because its node has a clock that is ahead', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     a.wait(3600)
     await a.visit('/')
     await written(a)
@@ -182,7 +178,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   })
 
   it('counts the hits of all nodes', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     await a.visit('/')
     await written(a)
     await b.visit('/')
@@ -191,7 +187,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   })
 
   it('shares the pages of a warmup, which asks the shop for none that another node has', async () => {
-    const [a, b] = (await openNodes(2)) as [Node, Node]
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
     const [warmA, warmB] = [a, b].map(({ cache, now }) => toFetchPage(cache, now, 60_000)) as [FetchPage, FetchPage]
     const options = { headers: {}, signal: new AbortController().signal, force: false }
     expect(await warmA(`${shopUrl}/`, options)).toMatchObject({ kind: 'stored' })

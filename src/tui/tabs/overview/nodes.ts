@@ -23,7 +23,7 @@ export function nodeBlocks({ clustered, items }: Nodes): Block[] {
   ]
 }
 
-/** A table of the nodes. */
+/** A table of the nodes. `time`: milliseconds since the epoch. */
 export function nodesPanel({ items, total }: Nodes, time: number): Panel {
   const rows = items.map((node): Row => {
     const { name, state, purgesBehind, leaseLeft, address, version, since } = node

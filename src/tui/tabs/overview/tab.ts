@@ -53,7 +53,7 @@ export const overviewTab = defineTab({
       panels: [
         ...(cache ? [typesPanel(cache)] : []),
         ...(hour ? [missesPanel(hour)] : []),
-        ...(nodes?.clustered ? [nodesPanel(nodes, now)] : []),
+        ...(nodes?.clustered ? [nodesPanel(nodes, time)] : []),
       ],
       stale: stalest(
         Object.keys(values).map((name) => feeds[name]),
