@@ -1,8 +1,8 @@
-// Prints the files of a report that are worth another run, a line each: those with failures, if they are few and nothing else went wrong.
+// Prints the test files to run again, one per line: those with failures, if there are few and nothing else went wrong.
 import { existsSync } from 'node:fs'
 import { read } from './reports.js'
 
-/** More than these are no accident, and take longer than the gate has. */
+/** More failed files than this are no accident, and running them again would take too long. */
 const most = 5
 
 const [path] = process.argv.slice(2)

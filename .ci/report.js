@@ -1,4 +1,4 @@
-// A reporter of Vitest: writes how many tests of each file passed and were skipped, and a line for each failure, to the file that REPORT names.
+// A Vitest reporter: for each test file, writes the numbers of passed and skipped tests and a line per failure, to the file named by REPORT.
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
@@ -27,7 +27,7 @@ function failuresOf(module) {
   ]
 }
 
-/** A test that failed in spite of its repetitions has an error for each; the first tells most. */
+/** A retried test has an error for each attempt; the first says most. */
 function errorsOf(each) {
   if (each.type === 'suite') return each.errors()
   return [each.result().errors[0]]

@@ -1,5 +1,5 @@
-// Prints a line for each failure in the reports of all runs and, last, how many tests passed, failed, and were skipped where any were.
-// Exits 1 unless all passed. A file that was run again counts as it ended then; what had failed before is named all the same.
+// Prints a line for each failure in the reports of all runs, then how many tests passed, failed and, if any, were skipped.
+// Exits 1 unless all passed. For a file that was run again, the second result counts; its first failures are still listed.
 import { existsSync } from 'node:fs'
 import { read, readAgain } from './reports.js'
 

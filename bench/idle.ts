@@ -3,8 +3,8 @@
  *
  *     npm run build && npx node bench/idle.ts [--rounds 5] [--seconds 20] [--program /another/build/bin/run.js]
  *
- * Starts a daemon in an empty project and waits until it answers and its threads have started; then measures it without requests. Sums
- * the run time of all threads, which other programs on the machine affect less than elapsed time. Linux only.
+ * Starts a daemon in an empty project, waits until it answers and its threads have started, and measures it without requests. Sums the
+ * run time of all threads, which other programs on the machine affect less than elapsed time. Linux only.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
@@ -22,7 +22,7 @@ const { values } = parseArgs({
   },
 })
 const origin = 'http://127.0.0.1:9'
-/** Milliseconds until a daemon that answers has nothing left to do. */
+/** Milliseconds until a daemon is idle after its first response. */
 const settling = 1500
 
 /** Run time of all threads of a process so far, in milliseconds. */

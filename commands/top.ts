@@ -33,7 +33,7 @@ Without a terminal and with --json, prints a line of JSON for each request.`
       summary: 'Only this page type; repeatable.',
       helpValue: '<type>',
     })(),
-    path: Flags.string({ summary: 'Only paths that begin like this; * stands for anything.', helpValue: '<path>' }),
+    path: Flags.string({ summary: 'Only paths that begin with this; * matches anything.', helpValue: '<path>' }),
     'sales-channel': Flags.string({ summary: 'Only this sales channel.', helpValue: '<id>' }),
     limit: Flags.integer({ summary: 'End after this many requests.', min: 1, helpValue: '<n>' }),
     jsonl: Flags.boolean({ summary: 'Print each request as one line of JSON, as with --json.', exclusive: ['json'] }),

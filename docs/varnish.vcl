@@ -154,7 +154,7 @@ sub vcl_backend_response {
   } else {
     set beresp.grace = 1h;
   }
-  # A pagecache without contact to its database may send a page that another machine has purged (docs/cluster.md).
+  # A pagecache that has lost its database may send a page that another machine has purged (docs/cluster.md).
   if (beresp.http.Cache-Status ~ "unconfirmed") {
     set beresp.ttl = 0s;
     set beresp.grace = 0s;

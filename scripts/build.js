@@ -141,7 +141,7 @@ function lighterOclif() {
 }
 
 /**
- * Makes the daemon start faster, by a tenth: Node's `Headers` and `Response` load all of undici. The daemon takes only URLs from srvx and
+ * Makes the daemon start a tenth faster: Node's `Headers` and `Response` load all of undici. The daemon uses only URLs from srvx and
  * sends its responses without h3 (docs/decisions/0061-every-endpoint-is-h3.md), so h3's constant headers may be plain objects.
  */
 function lighterH3() {

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { migrations } from '../src/records/migrations/list.ts'
 import { openRecords } from '../src/records/open.ts'
 
-/** The source of `src/records/migrations/new-schema.ts`: the schema of an SQLite file on which all migrations were run. */
+/** Generates the source of `src/records/migrations/new-schema.ts`: the schema of an SQLite file after all migrations. */
 export async function newSchemaFile(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'pagecache-schema-'))
   try {
@@ -26,7 +26,7 @@ ${statements}\`,
   }
 }
 
-/** The statements that create the schema of a database, in the order in which its parts were created. */
+/** The statements that create the schema of a database, in their original order. */
 export function statementsOf(file: string): string[] {
   const database = new Database(file, { readonly: true })
   try {

@@ -170,7 +170,7 @@ export class App {
     })
   }
 
-  /** The other nodes, for purges of a process without a thread for them; null with one machine. */
+  /** The other nodes, for purges of a process without a purge thread; null with one machine. */
   async purgeCluster() {
     return this.node && this.node.purges((await this.records()).db, this.loaded.places.cacheDir)
   }

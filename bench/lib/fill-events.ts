@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 
-/** Inserts events spread over three years, and their sums, directly, because the tracker would take long. */
+/** Inserts events spread over three years, and their sums, directly into the database: the tracker would be too slow. */
 export function fillEvents(file: string, stage: string, events: number): void {
   const database = new Database(file, { timeout: 10_000 })
   database.pragma('synchronous = OFF')

@@ -6,9 +6,9 @@ import { exitCodes } from '#src/cli/exit-codes.ts'
 import { forgetNode } from '#src/operations/cluster.ts'
 
 export default class ClusterForget extends BaseCommand {
-  static override summary = 'Remove a machine that is gone from the cluster.'
+  static override summary = 'Remove a lost machine from the cluster.'
   static override description =
-    'A daemon that leaves in good order is removed by itself. If a forgotten machine returns, it starts with an empty cache.'
+    'A daemon that shuts down cleanly leaves the cluster by itself. If a forgotten machine returns, it starts with an empty cache.'
   static override exitCodes = exitCodes.withTarget
   static override examples = [
     { description: 'Remove a machine that was switched off', command: '<%= config.bin %> <%= command.id %> web-3' },

@@ -28,7 +28,7 @@ export default class CompletionValues extends BaseCommand {
     const [given = '', beginning = '', ...words] = this.argv
     const { completeValues } = await import('#src/cli/completion-values.ts')
     try {
-      // bash and zsh pass the word that is being typed too, which may be an unfinished value of --profile.
+      // bash and zsh also pass the word being typed, which may be an unfinished value of --profile.
       const typed = words.at(-1) === beginning ? words.slice(0, -1) : words
       await this.parse(CompletionValues, [given, ...globalFlagsIn(typed), '--quiet', '--timeout', '2s'])
       const kind = valueKinds.find((each) => each === given) ?? 'warmups'

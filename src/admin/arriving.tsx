@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-/** What a button of a list opens elsewhere on the page: it takes the focus and comes into view. */
+/** Content that a button of a list opens elsewhere on the page: it is focused and scrolled into view. */
 export function Arriving({ children }: { children: ComponentChildren }) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {

@@ -1,18 +1,18 @@
 import type { Draft } from './stage-draft.ts'
 
 /**
- * Changes of a stage that are not saved yet. The browser's tab keeps them, so that another view, a reload, Back and a session that ends do
- * not lose them. They end with *Log out* and with the tab.
+ * Unsaved changes of a stage. The browser tab keeps them, so they survive a change of view, a reload, Back and the end of the session.
+ * *Log out* deletes them, and they end with the tab.
  */
 export interface KeptDraft {
   draft: Draft
-  /** What the stage had when the changes began. */
+  /** The stage's settings when editing began. */
   base: Draft
-  /** When the stage had been saved last at that time; null for a new one. */
+  /** When the stage was last saved before that; null for a new one. */
   updatedAt: string | null
 }
 
-/** The `id` of a stage that was never saved. */
+/** The `id` of a stage that has never been saved. */
 export const newStage = 'new'
 
 const prefix = 'pagecache-draft'
@@ -22,14 +22,14 @@ export function readDraft(clientId: string, id: string): KeptDraft | null {
   return kept === null ? null : (JSON.parse(kept) as KeptDraft)
 }
 
-/** @param draft null: nothing is left to save */
+/** @param draft null if nothing is unsaved */
 export function keepDraft(clientId: string, id: string, draft: KeptDraft | null): void {
   if (draft === null) sessionStorage.removeItem(keyOf(clientId, id))
   else
     try {
       sessionStorage.setItem(keyOf(clientId, id), JSON.stringify(draft))
     } catch {
-      // The storage of the tab is full: the changes last as long as the form.
+      // The tab's storage is full: the changes last only as long as the form.
     }
 }
 

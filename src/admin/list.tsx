@@ -9,7 +9,7 @@ import { useText } from './use-text.ts'
 /** Rows per page of a list. */
 const portions = [10, 25, 50, 100, 500]
 
-/** Which rows of a list are shown. It is in the address of the page, so that reload, Back and links keep it. */
+/** Which rows of a list are shown. The URL holds it, so reload, Back and links keep it. */
 export interface ListState {
   /** Words to search for; empty: all rows. */
   search: string
@@ -19,7 +19,7 @@ export interface ListState {
   set(next: Partial<Pick<ListState, 'search' | 'offset' | 'portion'>>, mode?: 'push' | 'replace'): void
 }
 
-/** @param name of the list, which no other list of the view has */
+/** @param name of the list, unique within the view */
 export function useList(name: string, usual = 25): ListState {
   const { params, change } = useRoute()
   const [from, rows] = [`${name}-from`, `${name}-rows`]
@@ -29,7 +29,7 @@ export function useList(name: string, usual = 25): ListState {
     offset: Math.max(0, Math.floor(Number(params[from] ?? 0)) || 0),
     portion: portions.includes(portion) ? portion : usual,
     set: (next, mode) => {
-      // Another search or other pages begin at the first row.
+      // A new search or page size begins at the first row.
       const { search, portion: wanted, offset = 0 } = next
       const words = search === undefined ? {} : { [name]: search }
       const size = wanted === undefined ? {} : { [rows]: wanted === usual ? '' : String(wanted) }
@@ -38,7 +38,7 @@ export function useList(name: string, usual = 25): ListState {
   }
 }
 
-/** Searches the list. `children` are further fields, which need no button. */
+/** The search form of a list. `children` are further fields that apply without a button. */
 export function ListSearch({
   list,
   label,
@@ -61,7 +61,7 @@ export function ListSearch({
   )
 }
 
-/** Searches a list that the page has as a whole; nothing where there is no more than one page. */
+/** The search of a completely loaded list; hidden if everything fits on one page. */
 export function LocalSearch({ list, count, label }: { list: ListState; count: number; label: string }) {
   return count > list.portion || list.search !== '' ? <ListSearch list={list} label={label} /> : null
 }
@@ -75,13 +75,13 @@ export function pick<Item>({ search }: ListState, items: readonly Item[], textOf
   })
 }
 
-/** Moves through a list that the page has as a whole. */
+/** The pager of a completely loaded list. */
 export function LocalPager({ list, total }: { list: ListState; total: number }) {
   useEffect(() => stayWithin(list, total), [list.offset, total])
   return <Pager list={list} total={total} />
 }
 
-/** Goes to the last page of a list from beyond it: rows were deleted, or the address names a page that never existed. */
+/** Goes to the last page if the position is beyond it: rows were deleted, or the URL names a page that never existed. */
 export function stayWithin({ offset, portion, set }: ListState, total: number): void {
   if (offset > 0 && offset >= total) set({ offset: Math.max(0, Math.ceil(total / portion) - 1) * portion }, 'replace')
 }
@@ -121,7 +121,7 @@ function describe(offset: number, portion: number, total: number | null, isLast:
   return `${formatCount(Math.min(offset + 1, last))} to ${formatCount(last)} of ${formatCount(total)}`
 }
 
-/** A button of the pager; without a target it does nothing. */
+/** A button of the pager. Does nothing without a target. */
 function Step({ label, to, list }: { label: string; to: number | null; list: ListState }) {
   const go = () => {
     if (to !== null) list.set({ offset: to })

@@ -5,13 +5,13 @@ import { ListSearch, Pager, stayWithin, type ListState } from './list.tsx'
 import { Known } from './parts.tsx'
 import { useAnswer, type Ask, type Resource } from './use-resource.ts'
 
-/** A list of the daemon. */
+/** A page of a list, as the daemon returns it. */
 interface ListAnswer<Item> {
   items: readonly Item[]
   total: number
 }
 
-/** A log that was searched: `next` is where to go on, null at its end. */
+/** The result of a log search: `next` is where to continue, null at the end of the log. */
 interface SearchAnswer<Item> extends ListAnswer<Item> {
   next?: number | null
   searchedTo?: string | null
@@ -20,17 +20,17 @@ interface SearchAnswer<Item> extends ListAnswer<Item> {
 /** A page of a log. */
 interface LogPage<Item> {
   items: readonly Item[]
-  /** Null while a search has not found all entries. */
+  /** Null until a search has found all entries. */
   total: number | null
   hasMore: boolean
-  /** How far back a search in progress has come. */
+  /** How far back a search in progress has read. */
   searchedTo: string | null
 }
 
-/** Milliseconds after which a search is repeated: it may have to read the whole log. */
+/** Milliseconds between repetitions of a search, which may have to read the whole log. */
 const searchEvery = 60_000
 
-/** A page of a list. The earlier page stays until the next one is there, so that its buttons keep the focus. */
+/** Loads a page of a list. The previous page stays until the next one has loaded, so its buttons keep the focus. */
 export function usePortion<Item, More = unknown>(
   path: string,
   list: ListState,
@@ -46,7 +46,7 @@ export function usePortion<Item, More = unknown>(
   return useAnswer(`${path} ${JSON.stringify(query)}`, ask, every, true)
 }
 
-/** A page of a log that the daemon can search. */
+/** Loads a page of a log, which the daemon can search. */
 export function useLog<Item>(path: string, list: ListState, every: number): Resource<LogPage<Item>> {
   const { search, offset, portion } = list
   const isSearch = search !== ''
@@ -63,11 +63,11 @@ function reading<Item>(path: string, list: ListState): Ask<LogPage<Item>> {
   }
 }
 
-/** Searches until the page is full or the whole log was searched: one request searches for half a second at most. */
+/** Searches until the page is full or the log ends. One request searches for half a second at most. */
 function searching<Item>(path: string, list: ListState): Ask<LogPage<Item>> {
   const { search, offset, portion } = list
   return async (api, signal, show) => {
-    // One more, to know whether there is another page.
+    // One row more than shown, to know whether there is another page.
     const wanted = portion + 1
     const found: Item[] = []
     let [total, before]: [number, number | undefined] = [0, undefined]
@@ -87,7 +87,7 @@ function searching<Item>(path: string, list: ListState): Ask<LogPage<Item>> {
   }
 }
 
-/** A log with its search and its pages. */
+/** A log with its search form and pager. */
 export function Log<Item>({
   of,
   list,
@@ -98,7 +98,7 @@ export function Log<Item>({
   list: ListState
   /** Label of the search. */
   label: string
-  /** @param empty what to say of a search without results; null without a search */
+  /** @param empty the text for a search without results; null without a search */
   children: (items: readonly Item[], empty: string | null) => ComponentChildren
 }) {
   return (

@@ -4,7 +4,7 @@ import { Known, Panel, Time } from './parts.tsx'
 import { Table } from './table.tsx'
 import { useResource } from './use-resource.ts'
 
-/** The machines of the cluster; nothing with one machine. */
+/** A table of the cluster's nodes; hidden with one machine. */
 export function NodesPanel() {
   const nodes = useResource<NodeList>('vendor-cache/cluster/nodes', { limit: 1000 }, 2000)
   if (nodes.value?.clustered !== true) return null

@@ -23,7 +23,7 @@ const types = [
 /** Columns and the names of their orders in the API. */
 const orders: Readonly<Record<string, string>> = { URL: 'url', Hits: 'hits', Size: 'size', Stored: 'stored' }
 
-/** Another question begins at the first row. */
+/** A new filter begins at the first row. */
 const firstPage = { 'pages-from': '' }
 
 export function PagesView() {

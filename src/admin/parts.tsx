@@ -13,7 +13,7 @@ export function Panel({
   title: string
   children: ComponentChildren
   aside?: ComponentChildren
-  /** Where to put the element, for one that takes the focus. */
+  /** Receives the element, to focus it. */
   place?: RefObject<HTMLElement | null>
 }) {
   return (

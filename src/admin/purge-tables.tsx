@@ -30,7 +30,7 @@ export function PurgeTable({
   )
 }
 
-/** What a search looks for in a purge. */
+/** The searchable text of a purge. */
 export function textOf(item: PurgeItem): string {
   const { url, entityType, entityId, entityNumber, kind, source, actor, mode, proxies, unconfirmed } = item
   const key = url === null ? keyOf(item) : `${url} ${readableUrl(url)}`
@@ -103,7 +103,7 @@ function Deliveries({ of: { proxies, unconfirmed } }: { of: PurgeItem }) {
   )
 }
 
-/** Nodes that had no lease, and may have served the pages for a while after the purge. */
+/** Nodes without a lease, which may have served the pages for a while after the purge. */
 function Unconfirmed({ nodes }: { nodes: readonly string[] }) {
   return (
     <>

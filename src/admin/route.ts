@@ -15,7 +15,7 @@ export function linkTo(view: string, params: Params = {}): string {
 }
 
 interface LiveRoute extends Route {
-  /** Changes some of the parameters, in a new entry of the browser's history or in the current one. */
+  /** Changes some parameters, in a new browser history entry or in the current one. */
   change(params: Params, mode?: 'push' | 'replace'): void
 }
 

@@ -90,7 +90,7 @@ export function toBody(draft: Draft): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The settings in which two drafts differ, so that a save leaves alone what someone else has saved in the meantime. */
+/** The settings in which two drafts differ. A save sends only these, so it keeps settings that someone else has saved meanwhile. */
 export function toChanges(draft: Draft, base: Draft): object {
   const before = toBody(base)
   return Object.fromEntries(

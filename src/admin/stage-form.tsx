@@ -89,7 +89,7 @@ function Close({ open, name, onClosed }: { open: OpenDraft; name: string; onClos
         <Confirm
           label="Discard changes"
           title={`Discard the changes of ${name}`}
-          question="What you have typed since the last save is lost."
+          question="All changes since the last save are lost."
           act={discard}
         />
       ) : null}
@@ -103,7 +103,7 @@ function DraftNotes({ open: { isRestored, isOverwriting } }: { open: OpenDraft }
       {isRestored ? <p class="soft">Your unsaved changes were restored.</p> : null}
       {isOverwriting ? (
         <p class="warnings">
-          Someone has saved this stage since your changes began. Save overwrites the settings that you have changed.
+          Someone has saved this stage since you began editing it. Save overwrites the settings that you have changed.
         </p>
       ) : null}
     </div>

@@ -14,7 +14,7 @@ import { DeleteStage, EraseCustomer, Statistics } from './stage-statistics.tsx'
 import { Table } from './table.tsx'
 import { useResource } from './use-resource.ts'
 
-/** Most stages that the page lists. */
+/** The maximum number of stages that the page lists. */
 const most = 1000
 
 export function StagesView() {

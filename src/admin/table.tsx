@@ -26,11 +26,11 @@ export interface TableProps {
   keys?: readonly string[]
   /** Shown instead of a table without rows. */
   empty: string
-  /** `here`: the page sorts `rows`. Otherwise the columns that the daemon can sort by, and their current order. */
+  /** `here`: the browser sorts `rows`. Otherwise: the columns by which the daemon can sort, and the current order. */
   sort?: 'here' | { columns: readonly string[]; order: Order | null; set(order: Order): void } | undefined
-  /** Whether `rows` are the whole list; if not, sorting says so. */
+  /** Whether `rows` is the whole list. If not, a note says that only these rows are sorted. */
   isWhole?: boolean
-  /** Which of the sorted rows are shown. */
+  /** The range of sorted rows to show. */
   part?: { offset: number; portion: number }
 }
 

@@ -10,7 +10,7 @@ export function UrlActions({ url, onChanged }: { url: string; onChanged?: () => 
   return <Actions name={url} link={linkTo('pages', { inspect: url })} target={{ urls: [url] }} onChanged={onChanged} />
 }
 
-/** What can be done with a tag in a list. */
+/** The actions for a tag in a list. */
 export function TagActions({ tag }: { tag: string }) {
   return <Actions name={tag} link={linkTo('pages', { tag })} target={{ tags: [tag] }} />
 }
@@ -22,9 +22,9 @@ function Actions({
   onChanged,
 }: {
   name: string
-  /** Where *Inspect* leads. */
+  /** Link target of *Inspect*. */
   link: string
-  /** What is purged and warmed, as the API has it. */
+  /** The value to purge and warm, unshortened as in the API. */
   target: { urls: readonly string[] } | { tags: readonly string[] }
   onChanged?: (() => void) | undefined
 }) {

@@ -7,26 +7,26 @@ import { toDraft, type Draft } from './stage-draft.ts'
 /** The fields of a stage's form. Changes are kept until they are saved or discarded. */
 export interface OpenDraft {
   draft: Draft
-  /** What the stage had when the changes began. */
+  /** The stage's settings when editing began. */
   base: Draft
   isChanged: boolean
-  /** Whether the changes are from an earlier visit of the form. */
+  /** Whether the changes were restored from an earlier visit to the form. */
   isRestored: boolean
-  /** Whether someone has saved the stage since the changes began. */
+  /** Whether someone has saved the stage since editing began. */
   isOverwriting: boolean
   change(fields: Partial<Draft>): void
   /** Forgets the changes. */
   discard(): void
 }
 
-/** @param stage as it is saved at the moment; null for a new one */
+/** @param stage as currently saved; null for a new one */
 export function useDraft(stage: Stage | null): OpenDraft {
   const { clientId } = useApi()
   const id = stage?.id ?? newStage
   const updatedAt = stage?.updatedAt ?? null
   const [kept, setKept] = useState(() => readDraft(clientId, id))
   const [isRestored, setRestored] = useState(kept !== null)
-  // Without changes the form follows the stage, which someone else may save.
+  // Without changes, the form follows the saved stage, which someone else may change.
   const saved = useMemo(() => toDraft(stage), [updatedAt])
   const { draft, base } = useMemo(() => complete(kept ?? { draft: saved, base: saved }, saved), [kept, saved])
   return {
@@ -39,7 +39,7 @@ export function useDraft(stage: Stage | null): OpenDraft {
       const next = { ...draft, ...fields }
       setRestored(false)
       const value = isSame(next, base) ? null : { draft: next, base, updatedAt: kept?.updatedAt ?? updatedAt }
-      // At once: an effect does not run where the view is left in the same moment.
+      // Immediately: an effect would not run if the view is left at the same moment.
       keepDraft(clientId, id, value)
       setKept(value)
     },
@@ -51,7 +51,7 @@ export function useDraft(stage: Stage | null): OpenDraft {
   }
 }
 
-/** A draft that an earlier version of the page has kept may lack fields. */
+/** A draft kept by an earlier version of the page may lack fields. */
 function complete({ draft, base }: Pick<KeptDraft, 'draft' | 'base'>, saved: Draft): { draft: Draft; base: Draft } {
   return { draft: { ...saved, ...draft }, base: { ...saved, ...base } }
 }

@@ -4,7 +4,7 @@ import type { Api, Query } from './api.ts'
 
 /** Milliseconds after which a value without an answer counts as out of date. */
 const slowAfter = 10_000
-/** Milliseconds after which a request that failed is repeated, at the latest. */
+/** The longest pause before a failed request is repeated, in milliseconds. */
 const retryAfter = 5_000
 
 export interface Resource<T> {
@@ -12,7 +12,7 @@ export interface Resource<T> {
   value: T | null
   /** Why the last request failed; null if it succeeded. */
   error: Error | null
-  /** Whether `value` answers an earlier question, such as the previous page of a list. */
+  /** Whether `value` belongs to an earlier request, such as the previous page of a list. */
   isOld: boolean
   /** Requests the value again at once. */
   refresh(): void
@@ -29,7 +29,7 @@ export function useResource<T>(
   return useAnswer(`${method} ${path} ${JSON.stringify(query)}`, question, every)
 }
 
-/** Loads a value. `show` shows what is known of it so far. */
+/** Loads a value. `show` displays a partial value. */
 export type Ask<T> = (api: Api, signal: AbortSignal, show: (part: T) => void) => Promise<T>
 
 /**
@@ -56,7 +56,7 @@ export function useAnswer<T>(key: string, question: Ask<T> | null, every: number
     return poll<T>(every, (signal, show) => current.current!(api, signal, show), {
       fail,
       show: (value, isWhole) => {
-        // A value that is asked for again stays until the next one is complete.
+        // While a value is reloaded, it stays until the new one is complete.
         if (isWhole || !isKnown) setAnswer({ of: asked, value, error: null })
         isKnown ||= isWhole
       },
@@ -68,7 +68,7 @@ export function useAnswer<T>(key: string, question: Ask<T> | null, every: number
   return { value, error: known ? answer.error : null, isOld: !known && value !== null, refresh }
 }
 
-/** Loads a value again and again while the page is visible. Returns how to stop it. */
+/** Loads a value repeatedly while the page is visible. Returns a function that stops it. */
 function poll<T>(
   every: number,
   load: (signal: AbortSignal, show: (part: T) => void) => Promise<T>,
@@ -77,7 +77,7 @@ function poll<T>(
   const over = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
   const ask = async () => {
-    // It goes on waiting: an answer may take long.
+    // Keep waiting: the response may just be slow.
     const wait = () => setTimeout(() => fail(new Error('The daemon has not answered for ten seconds.')), slowAfter)
     let late = wait()
     try {

@@ -117,7 +117,7 @@ function Runs({
   )
 }
 
-/** Another run begins with its first failures. */
+/** A newly selected run begins with its first failures. */
 const firstFailures = { failures: '', 'failures-from': '', reason: '' }
 
 function FailureList({ run }: { run: string }) {

@@ -1,11 +1,11 @@
 import { printable, readableUrl } from '../lib/safe-text.ts'
 
-/** Longest text that a list shows whole. */
+/** The longest text that a list shows in full, in characters. */
 const longest = 160
-/** Characters of a longer one that stay at its beginning and its end. */
+/** How many characters of a longer text remain at its start and end. */
 const [head, tail] = [90, 40]
 
-/** A URL, tag or other key in a list. A long one is shortened in the middle until it is opened. */
+/** A URL, tag or other key in a list. A long one is shortened in the middle until it is expanded. */
 export function Key({ text }: { text: string }) {
   const shown = printable(readableUrl(text))
   if (shown.length <= longest) return <code>{shown}</code>
@@ -22,7 +22,7 @@ export function Key({ text }: { text: string }) {
   )
 }
 
-/** Who caused something: an address or a client, whose ID is shortened. */
+/** The actor of a purge: an address, or a client with a shortened ID. */
 export function Actor({ id }: { id: string | null }) {
   if (id === null) return <>–</>
   const isClient = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/.test(id)

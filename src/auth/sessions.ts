@@ -15,7 +15,7 @@ export interface SessionStore extends Judge {
   readonly lifetime: number | null
   /** Opens a session for a client that has proved who it is. Returns the value of its cookie, which is never that of an earlier session. */
   open(client: Identity, token: string): Promise<string>
-  /** @throws STORE_UNREACHABLE, STORE_BUSY and others where the session stays valid, because it cannot be found */
+  /** @throws STORE_UNREACHABLE, STORE_BUSY and others if the session cannot be looked up and so stays valid */
   close(value: string): Promise<void>
 }
 
@@ -34,7 +34,7 @@ const valuePattern = /^[\w-]{43}$/
 /** Pause between two attempts to delete a session, in milliseconds. */
 const deleteInterval = 1000
 
-/** Errors that end when the records can be written again. */
+/** Temporary errors, which end when the records can be written again. */
 const passing: readonly ErrorCode[] = ['STORE_FULL', 'STORE_BUSY', 'STORE_UNREACHABLE', 'STORE_LOST']
 
 const endedSession: Judgement = { kind: 'refused', message: 'The session has ended. Log in again.' }
@@ -55,7 +55,7 @@ export class Sessions implements SessionStore {
   /** Sessions opened and closed by this process: a full disk must prevent neither login nor logout. */
   readonly #unsaved = new LRUCache<string, AdminSessionRow>({ max: maxKnown })
   readonly #closed = new LRUCache<string, true>({ max: maxKnown })
-  /** Sessions that are to be deleted when the records can be written again. */
+  /** Sessions to delete when the records can be written again. */
   readonly #deleting = new Set<string>()
   readonly #version: () => string
 
@@ -102,7 +102,7 @@ export class Sessions implements SessionStore {
     await this.#records.db.deleteFrom('admin_sessions').where('id', '=', id).execute()
   }
 
-  /** Tries until the records can be written again. Other processes accept the session until then, if they can read it. */
+  /** Retries until the records can be written again. Until then, other processes accept the session if they can read it. */
   async #deleteLater(id: string): Promise<void> {
     if (this.#deleting.has(id)) return
     this.#deleting.add(id)
@@ -110,7 +110,7 @@ export class Sessions implements SessionStore {
       await sleep(deleteInterval, null, { ref: false })
       isPending = await this.#delete(id).then(
         () => false,
-        // Anything else is the end of the process: its records are closed.
+        // Any other error means that the records are closed because the process is ending.
         (error: unknown) => hasCode(error, passing),
       )
     }

@@ -87,7 +87,7 @@ export class BodyEncoder {
     if (!share.take(body.length)) return 'budget'
     const encoding = cheap ?? 'br'
     const encoded = cheap === null ? await encode(body, 'br') : await encodeCheaply(body, cheap)
-    // The memory tier and the queue of the writer would each copy it.
+    // Copied once here; otherwise the memory tier and the writer's queue would each copy it.
     return { ...plain, encoding, bodies: { identity: body, [encoding]: compact(encoded) } }
   }
 

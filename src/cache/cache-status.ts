@@ -18,13 +18,13 @@ export type CacheStatus =
 /** What the shop did for a page that the cache could not answer alone: its status, or that another visitor's fetch answered. */
 export type Forwarded = Pick<CacheStatus & { kind: 'forward' }, 'status' | 'collapsed'>
 
-/** What this cache says about an answer, without what caches between it and the shop say (RFC 9211 §2); null where it says nothing. */
+/** This cache's own entry in `Cache-Status`, without those of caches between it and the shop (RFC 9211 §2); null if there is none. */
 export function ownStatus(headers: readonly HeaderPair[]): string | null {
   const last = fieldLines(headers, 'cache-status').at(-1)
   return last?.startsWith(`${cacheName};`) === true ? last : null
 }
 
-/** Reads from the value of our Cache-Status field whether the shop was asked; null for an answer from the cache alone. */
+/** Reads from our Cache-Status entry whether the request was forwarded to the shop; null for a response from the cache alone. */
 export function forwardedBy(told: string | null): Forwarded | null {
   if (told === null || told.includes('; hit')) return null
   const status = /; fwd-status=(\d+)/.exec(told)?.[1]

@@ -258,7 +258,7 @@ export class Fetcher {
       page === null
         ? toHeldPage(unstored(draft, stored.length), encoded.bodies)
         : this.#keeper.remember(page, encoded.bodies, lookup, fence)
-    // No visitor gets this coding from here. The parts of a template refer to it.
+    // No visitor gets a response in this coding, but the parts of a template refer to it.
     if (page !== null && encoded.encoding !== 'identity' && held.bodies.identity === undefined && !isTemplate)
       free(encoded.identity)
     return {

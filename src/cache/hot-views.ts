@@ -30,12 +30,12 @@ type Lasting = 'whole' | 'head' | 'not-modified'
 type Views = Record<Lasting, Partial<Record<Encoding, View>>> & { second: number }
 
 /**
- * The view of a fresh page in memory; null when what is to be sent is not in memory. A whole page, its head and its 304 are built once a second, a
- * range for each request.
+ * The view of a fresh page in memory; null if the required body is not in memory. Views of a whole page, its head and its 304 are built
+ * once a second, ranges for each request.
  */
 export function viewOf(entry: MemoryEntry, request: Presentation, now: number, isHidden: boolean): View | null {
   const { page } = entry
-  // A body that its status forbids.
+  // The status forbids a body.
   if (bodiless.has(page.status)) return null
   const form = formOf(page, request, now)
   const shown = (view: View | null) => (view === null || !isHidden ? view : { ...view, headers: hidden(view.headers) })

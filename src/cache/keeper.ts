@@ -41,7 +41,7 @@ export class Keeper {
     const { store } = this.#options
     const page = await this.#soon(store.freshen(stale.page, draft, fence), patient)
     const body = page === null || clock === null ? null : (stale.bodies[page.encoding] ?? store.readBodyNow(page))
-    // It waits until it is written, and would keep the whole slab that it was read into.
+    // Copied, because the body waits to be written and would keep its whole slab alive.
     if (page !== null && body !== null) this.#share(page, compact(body), clock)
     return page
   }

@@ -165,7 +165,7 @@ async function* joined(kept: Buffer, rest: Readable, { start, end }: ByteRange):
   if (start === 0) yield* copiesOf(kept)
 }
 
-/** A part that waits to be stored is in the writer's queue and in memory too, and anyone who sends pieces frees them. */
+/** A part waiting to be stored is also in the writer's queue and in memory, but a sender frees the pieces that it has sent. */
 function* copiesOf(kept: Buffer): Generator<Buffer> {
   for (let at = 0; at < kept.length; at += pieceSize) yield Buffer.from(kept.subarray(at, at + pieceSize))
 }

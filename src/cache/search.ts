@@ -11,9 +11,9 @@ const longestWindow = 255
 /** Needles below this length shorten the window. A few of them are searched for one by one, which takes 2 µs each in 20 kB. */
 const longEnough = 8
 const mostPlain = 8
-/** Characters without case. A few of them in a row are rare, and found without a copy of the text in lower case. */
+/** Characters without case. Sequences of them are rare, and can be found without a lower-case copy of the text. */
 const caseless = /[ -@[-`{-~]{3,}/
-/** How often they may occur before the copy is cheaper. */
+/** How many occurrences to check before the copy is cheaper. */
 const mostOccurrences = 32
 /** A power of two. With more blocks than this, the search takes one step per byte. */
 const slots = 4096
@@ -85,7 +85,7 @@ export class NeedleSearch {
   }
 }
 
-/** A part of a needle that is the same in either case. */
+/** A part of a needle without case. */
 interface Anchor {
   bytes: Buffer
   /** Its position in the needle. */
@@ -97,7 +97,7 @@ function anchorOf(needle: string): Anchor | null {
   return found === null ? null : { bytes: Buffer.from(found[0], 'latin1'), at: found.index }
 }
 
-/** Whether a text has a needle where it has its anchor; null if it has that too often to tell cheaply. */
+/** Whether a text contains a needle at any occurrence of its anchor; null if the anchor occurs too often to check cheaply. */
 function hasAt(text: Buffer, needle: string, { bytes, at }: Anchor): boolean | null {
   let found = text.indexOf(bytes)
   for (let count = 0; found !== -1; count++) {

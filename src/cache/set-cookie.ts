@@ -40,8 +40,8 @@ function isExpired(attributes: readonly string[], now: number): boolean {
 
 /**
  * The Set-Cookie fields of a page and its fragments, the page first. The shop may start a session in each of their responses, because none of
- * the requests had one: a cookie is that of the first response that sets it. A response that only repeats the visitor's own cookie, to let it
- * last longer, gives way to one that changes it.
+ * the requests had one. The first response that sets a cookie wins, but a response that only repeats the visitor's own cookie, to extend
+ * its lifetime, yields to one that changes it.
  *
  * @param sent the cookies of the visitor
  */
@@ -63,7 +63,7 @@ export function mergedCookies(
   return merged
 }
 
-/** The cookies that a response changes. The last line of a name counts. */
+/** The cookies that a response changes. If a name occurs in several lines, the last one counts. */
 function changedNames(cookies: readonly HeaderPair[], sent: ReadonlyMap<string, string>): Set<string> {
   const values = new Map(cookies.map(([, line]) => [cookieName(line), cookieValue(line)]))
   return new Set([...values.keys()].filter((name) => values.get(name) !== sent.get(name)))

@@ -34,9 +34,9 @@ const shortestGap = 20
 const gapFactor = 4
 /** The longest pause, in milliseconds: visitors wait for it. */
 const longestGap = 1_000
-/** The same with several machines: most of a transaction's duration is waiting for them, which delays no hit. */
+/** The longest pause with several machines, in milliseconds: a transaction mostly waits for them, which delays no hit. */
 const longestGapOfNodes = 100
-/** For how long a transaction that waits for other machines keeps the next one waiting, in milliseconds: each waits for three seconds itself. */
+/** How long a transaction that waits for other machines may delay the next one, in milliseconds. It may itself wait for three seconds. */
 const longestTurn = 1_000
 
 export interface UnsafeOptions {
@@ -45,7 +45,7 @@ export interface UnsafeOptions {
   /** The pages of other nodes; null for a single node. */
   shared: Pick<SharedPages, 'forget'> | null
   classifying: ClassifyOptions
-  /** Whether other nodes may have pages that this one does not have. The store removes them too. */
+  /** Whether other nodes may have pages that this one does not have. If so, the store also removes them. */
   hasOtherNodes: boolean
   /** Whether a page of this URL is being fetched and may be stored soon. */
   isUnderWay(url: string): boolean
@@ -86,7 +86,7 @@ export class UnsafeInvalidation {
     return shared === null ? this.#remove(urls) : this.#removeFromAll(urls, shared)
   }
 
-  /** Deletes the shared pages before the local ones, which are made from them, and those that fetches in progress have written meanwhile. */
+  /** Deletes the shared pages before the local ones made from them, and deletes those that fetches in progress have written meanwhile. */
   async #removeFromAll(urls: readonly string[], shared: Pick<SharedPages, 'forget'>): Promise<void> {
     await shared.forget(urls)
     await this.#remove(urls)
@@ -125,7 +125,7 @@ export class UnsafeInvalidation {
     this.#waiting = new Set()
     this.#next = null
     const removed = this.#removeNow(urls)
-    // Requests that arrive during the transaction must wait for it too, or each of them would begin its own.
+    // Requests that arrive during the transaction must wait for it, otherwise each would begin its own.
     this.#last = this.#turnOf(removed)
     await removed
   }

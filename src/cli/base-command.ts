@@ -102,7 +102,7 @@ export abstract class BaseCommand extends Command {
     return value
   }
 
-  /** Whether the value is not printed as text: with `--json` and `--quiet`. */
+  /** Whether no text is printed: with `--json` and `--quiet`. */
   protected get silent(): boolean {
     return this.jsonEnabled() || this.#global.quiet
   }

@@ -80,7 +80,7 @@ _${bin}() {
   prev="\${words[\${#words[@]}-2]}"
   local commands='${commands.map(({ word }) => word).join(' ')}' at=2
   command="\${words[1]}"
-  # A topic may be written with blanks: cache stats.
+  # A topic may be written with spaces: cache stats.
   while [[ " $commands " != *" $command "* ]] && (( at < \${#words[@]} - 1 )); do command+=":\${words[at++]}"; done
   if (( \${#words[@]} <= 2 )); then
     reply="$commands"
@@ -166,7 +166,7 @@ compdef _${bin} ${bin}
 `
 }
 
-/** Joins the words of a topic that is written with blanks: cache stats. */
+/** Joins the words of a topic that is written with spaces: cache stats. */
 function zshTopics(commands: readonly Word[]): string {
   return `  local name=$words[2]
   local -i at=3
@@ -206,7 +206,7 @@ function fishScript(bin: string, { commands, flags, values, kinds }: Choices): s
     if (kind !== undefined) lines.push(`complete -c ${bin} ${when} -f -a '${fishValues(bin, kind)}'`)
   }
   return `# fish completion for ${bin}. To use it: ${bin} completion fish | source
-# A topic may be written with blanks: cache stats.
+# A topic may be written with spaces: cache stats.
 function __${bin}_is
   set -l words (commandline -opc)
   test (count $words) -gt 1; and test (string join : -- $words[2..]) = $argv[1]
@@ -220,7 +220,7 @@ ${lines.join('\n')}
 `
 }
 
-/** The topics of a command, the shortest first. */
+/** The topics of a command, shortest first. */
 function topicsOf(id: string): string[] {
   const parts = id.split(':')
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join(':'))

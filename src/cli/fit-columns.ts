@@ -11,7 +11,7 @@ export interface FittedColumn {
 /** Cells around the text of a column: two of padding and a border. */
 const frame = 3
 
-/** Columns that a table keeps, unless all of it are shown one below the other. */
+/** How many columns a table keeps, unless it shows them one below the other. */
 const fewest = 3
 
 /** The narrowest form of a column that is shortened, in cells. */
@@ -54,7 +54,7 @@ export async function fitColumns(
   }
 }
 
-/** Index of the column to leave out next; -1 for none. */
+/** Index of the next column to omit; -1 for none. */
 function leastColumn(columns: readonly FittedColumn[]): number {
   const empty = columns.findLastIndex((column) => column.minor === true && isEmpty(column))
   if (empty !== -1) return empty

@@ -18,8 +18,8 @@ export interface Column<Item> {
   name: string
   value(item: Item): Cell
   /**
-   * How a terminal shows it. `url`: with decoded letters, shortened in the middle where space is short. `text`: shortened at the end. `time`:
-   * as an ISO stamp, shown relative to now. `id`: shortened to a unique beginning, which commands accept.
+   * How a terminal shows the value. `url`: with decoded letters, shortened in the middle if it is too long. `text`: shortened at the end.
+   * `time`: an ISO stamp, shown relative to now. `id`: shortened to a unique beginning, which commands accept.
    */
   kind?: 'url' | 'text' | 'time' | 'id'
   /** Shows the value on a terminal, for example with its unit; sorting uses the value itself. */

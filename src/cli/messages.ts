@@ -16,12 +16,12 @@ export class Messages {
     else process.stderr.write(`${message}\n`)
   }
 
-  /** Prints what several operations of one command find out only once. */
+  /** Prints a message once, even if several operations of a command report it. */
   tellOnce(message: string): void {
     if (this.#isNew(message)) this.tell(message)
   }
 
-  /** Prints where a command runs, once, with `--debug` only. */
+  /** With `--debug`, prints once where a command runs. */
   debugOnce(message: string): void {
     if (this.#isNew(message)) this.debug(message)
   }

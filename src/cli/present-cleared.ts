@@ -3,7 +3,7 @@ import type { Cleared } from '../operations/cache.ts'
 import type { Output } from './output.ts'
 import { presentDeliveries, presentDoomed, presentRemoved } from './present-purges.ts'
 
-/** Prints how many files were removed, and with several machines by which of them. */
+/** Prints how many files were removed; with several machines, also by node. */
 export function presentFiles(value: Pick<Cleared, 'filesDeleted' | 'nodes' | 'unconfirmed'>, output: Output): void {
   const what = `${plural(value.filesDeleted, 'file')} removed`
   if (value.nodes === undefined) output.prose(`${what}.`)

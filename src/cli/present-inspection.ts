@@ -29,7 +29,7 @@ function presentPage(page: Inspection['pages'][number], output: Output): void {
   const { freshnessLeft, headers = [] } = page
   output.line()
   output.pairs([
-    // Its parts are on lines of their own.
+    // The parts of the key are on separate lines.
     ['key', page.key.replaceAll('\n', '; ')],
     ['variant', page.variant || 'every visitor'],
     ['type', page.type],

@@ -27,7 +27,7 @@ interface Doomed {
   url: string
 }
 
-/** Lists pages that a dry run would remove: all of them or a sample. */
+/** Lists the pages that a dry run would remove: all of them or a sample. */
 export async function presentDoomed(items: readonly Doomed[], total: number, output: Output): Promise<void> {
   const columns: readonly Column<Doomed>[] = [
     { name: 'type', value: ({ type }) => type },
@@ -37,7 +37,7 @@ export async function presentDoomed(items: readonly Doomed[], total: number, out
   if (items.length < total) output.line(`... and ${total - items.length} more.`)
 }
 
-/** Prints what was removed where, and which nodes may still serve it. */
+/** Prints how many pages were removed by each node, and which nodes may still serve them. */
 export function presentRemoved(
   what: string,
   { nodes, unconfirmed = [] }: { nodes?: readonly Share[] | undefined; unconfirmed?: readonly string[] | undefined },
@@ -109,7 +109,7 @@ export async function presentHours(hourly: PurgeStatistics['hourly'], output: Ou
   if (hourly.every(({ purges }) => purges === 0)) return output.prose('No purge in the last 24 hours.')
   const points = hourly.map(({ hour, purges }) => ({ label: `${hour.slice(11, 16)} UTC`, value: purges }))
   if (!isWorthDrawing(points))
-    return output.prose(`All of them from ${points.find(({ value }) => value > 0)!.label} on, within an hour.`)
+    return output.prose(`All of them in the hour from ${points.find(({ value }) => value > 0)!.label}.`)
   output.prose('Purges by hour:')
   for (const line of drawChart(points, { width: Math.min(output.columns, 80), height: 6 })) output.line(line)
   output.line()

@@ -61,7 +61,7 @@ export class ProgressDisplay {
   readonly #startedAt: number
   #printed: Printed | null = null
   #last: ProgressUpdate | null = null
-  /** Shows nothing. */
+  /** Hides all progress. */
   quiet = false
 
   /** @param now monotonic milliseconds */

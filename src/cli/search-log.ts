@@ -25,7 +25,7 @@ export async function readLog<Op extends Searched>(
   if (search === undefined || search.trim() === '') return perform({ limit, offset } as Given<Op['input']>)
   let value = await perform({ search, limit, offset } as Given<Op['input']>)
   const items: unknown[] = [...value.items]
-  // The total of a search is what it has found, including what it skips.
+  // The total of a search counts the entries found so far, including skipped ones.
   let total = value.total
   while (items.length < limit && value.next !== null && value.next !== undefined && !signal.aborted) {
     tell(`Searched back to ${value.searchedTo}; found ${total}.`)
@@ -34,21 +34,21 @@ export async function readLog<Op extends Searched>(
     items.push(...value.items)
     total += value.total
   }
-  // On this machine an interrupted search ends without an error, and what it has found would look complete.
+  // On this machine, an interrupted search ends without an error, so its result would look complete.
   if (signal.aborted) throw new PagecacheError('INTERRUPTED', 'Interrupted.')
   return { ...value, total, limit, offset, items }
 }
 
-/** A list from a log, with how far a search went. */
+/** A list from a log, and how far back a search has read. */
 export interface Log<Item> extends List<Item> {
   next?: number | null | undefined
   searchedTo?: string | null | undefined
 }
 
-/** Prints a list from a log. After a search, says that nothing matches, or that older entries may match too. */
+/** Prints a list from a log. After a search, also says if nothing matches, or if older entries may match too. */
 export async function presentLog<Item>(list: Log<Item>, output: Output, flags: ViewFlags): Promise<void> {
   const { next, searchedTo, noun } = list
   await presentList({ ...list, empty: next === undefined ? list.empty : `No ${noun} matches.` }, output, flags)
   if (typeof next !== 'number' || !output.terminal || flags.csv || flags.jsonl) return
-  output.prose(`Searched back to ${searchedTo}; older ones may match too. Show more with --limit and --offset.`)
+  output.prose(`Searched back to ${searchedTo}; older entries may match too. Show more with --limit and --offset.`)
 }

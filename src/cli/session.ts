@@ -20,7 +20,7 @@ export interface Session {
   sourceName: string
 }
 
-/** Where a command runs on this machine, for `--debug`. */
+/** Describes where a command runs on this machine, for `--debug`. */
 export function describeLoaded({ environment, places, file }: LoadedConfig): string {
   const configuration = file ?? `none (${places.configFile})`
   return `environment ${environment}, project ${places.projectDir}, configuration ${configuration}`

@@ -110,7 +110,7 @@ class JsonPrinter {
 
 const head = `${'time'.padEnd(12)}  ${'result'.padEnd(6)}  code  ${'ms'.padStart(7)}  ${'type'.padEnd(8)}  path and reason`
 
-/** A map, because a daemon may send any name. */
+/** A map, because a daemon may send arbitrary names. */
 const colors = new Map([
   ['hit', 'green'],
   ['stale', 'cyan'],

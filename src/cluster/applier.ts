@@ -14,11 +14,11 @@ export interface NodeStore {
   load(): Position | null
   /** Keeps the position for the next start. It may be an earlier one. */
   save(position: Position): Promise<void> | void
-  /** Removes pages durably, and stores none that was fetched before. Resolves to the purges that removed some. */
+  /** Removes pages durably, and stores none that were fetched before. Resolves to the purges that removed any pages. */
   apply(purges: readonly Purge[]): Promise<readonly RemovedPages[]>
   /** Removes all pages, and stores none that was fetched before. */
   clear(): Promise<void>
-  /** Figures for the other nodes, as JSON; null where they cannot be read. */
+  /** Figures for the other nodes, as JSON; null if they cannot be read. */
   statistics(): string | null
 }
 
@@ -55,7 +55,7 @@ export class Applier {
   #resumedAt: number | null = null
   #confirmed = 0
   #renewal = 0
-  /** What the next renewal reports. */
+  /** The report of the next renewal. */
   #removed: readonly RemovedPages[] = []
   #question = 0
   #answered = 0
@@ -172,7 +172,7 @@ export class Applier {
     const write = this.#write(this.#at!)
     const report = this.#report()
     const answer = await ledger.renew(write, report)
-    // A purge waits for no member that is not live.
+    // Purges wait only for live members.
     this.#removed = []
     if (answer === 'renewed') {
       this.#answered = this.#question

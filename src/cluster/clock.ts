@@ -5,7 +5,7 @@ export type Purgeable = Pick<PageDraft, 'url' | 'type' | 'tags'>
 
 /** A place in the order of purges. */
 export interface PurgeTime {
-  /** Stands for the database and its history, which number purges independently of others (see `historyOf`). */
+  /** Identifies the database and its history: each history numbers purges independently (see `historyOf`). */
   history: number
   number: number
 }

@@ -25,11 +25,11 @@ export interface Confirming {
 
 /** Names of nodes. */
 export interface Confirmed {
-  /** They have applied the purge. */
+  /** Nodes that have applied the purge. */
   live: string[]
   /** No other page store has a live node. */
   isAlone: boolean
-  /** They may go on serving without a lease. */
+  /** Nodes that may continue to serve without a lease. */
   unconfirmed: string[]
 }
 

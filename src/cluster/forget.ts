@@ -8,7 +8,7 @@ import { aloneLeft, stateOf, type MemberTimes } from './nodes.ts'
 import { driftMargin } from './protocol.ts'
 import { nowOf } from './records-ledger.ts'
 
-/** The beginning of the ids of processes that were forgotten while they may have had a lease. */
+/** The id prefix of processes that may have had a lease when they were forgotten. */
 const prefix = 'forgotten '
 
 /**
@@ -20,11 +20,11 @@ const prefix = 'forgotten '
  * @throws NOT_FOUND, WRONG_STATE
  */
 export async function forgetNode(db: RecordsDatabase, node: string, { force }: { force: boolean }): Promise<number> {
-  // Unique: a process that was forgotten comes back with its old id, and may be forgotten again at once.
+  // Unique: a forgotten process comes back with its old id, and may be forgotten again immediately.
   const own = `${prefix}${randomUUID()} `
   const rows = await lockingTransaction(db).execute(async (transaction) => {
     const now = await nowOf(transaction)
-    // Locks the rows: none of these processes is admitted meanwhile.
+    // Locks the rows, so none of these processes is admitted meanwhile.
     const found = await transaction
       .selectFrom('cluster_members')
       .select(['id', 'state', 'lease', 'alone', 'seen_at', 'replaced'])
@@ -38,7 +38,7 @@ export async function forgetNode(db: RecordsDatabase, node: string, { force }: {
     if (!force) for (const row of found) assertSilent(node, { ...row, silentFor: now - row.seen_at })
     const leased = found.filter(({ state }) => state === 'live').map(({ id }) => id)
     await transaction.deleteFrom('cluster_members').where('node', '=', node).where('state', '!=', 'live').execute()
-    // Under another id its writes are refused, and purges wait until its lease is over.
+    // With its id changed, the process's writes are refused, and purges wait until its lease is over.
     for (const id of leased)
       await transaction
         .updateTable('cluster_members')
@@ -53,7 +53,7 @@ export async function forgetNode(db: RecordsDatabase, node: string, { force }: {
   return rows.length
 }
 
-/** @throws WRONG_STATE where a process may serve pages */
+/** @throws WRONG_STATE if a process may serve pages */
 function assertSilent(node: string, row: MemberTimes & { replaced: number }): void {
   if (stateOf(row) === 'live')
     throw new PagecacheError('WRONG_STATE', `Node ${node} is live`, {
@@ -65,7 +65,7 @@ function assertSilent(node: string, row: MemberTimes & { replaced: number }): vo
       'WRONG_STATE',
       `Node ${node} is silent, but may serve pages without a lease for another ${formatDuration(Math.ceil(left / 1000))}`,
       {
-        hint: 'If its daemon has certainly ended, use --force. Otherwise purges would no longer say that it may serve old pages.',
+        hint: 'Use --force only if its daemon has certainly ended: purges no longer say that a forgotten node may serve old pages.',
       },
     )
 }

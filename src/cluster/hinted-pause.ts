@@ -1,4 +1,4 @@
-/** A pause that a hint ends. A hint between two pauses ends the next one, so that none is lost while work is in progress. */
+/** A pause that a hint ends early. A hint between two pauses ends the next one, so no hint is lost while work is in progress. */
 export class HintedPause {
   #isHinted = false
   #end: (() => void) | null = null

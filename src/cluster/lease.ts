@@ -57,7 +57,7 @@ export class Lease {
   /** Tells the cache whether it may serve pages now. */
   readonly reader = { standing: (): Standing => this.standing(readClocks()) }
 
-  /** Notes up to which purge of which database this process has applied them. Another database only without a lease. */
+  /** Records the last purge that this process has applied, and its database. The database may change only without a lease. */
   moveTo(identity: string, number: number): void {
     this.#values[history] = historyOf(identity)
     this.#values[position] = number
@@ -72,7 +72,7 @@ export class Lease {
   }
 }
 
-/** A number that stands for a database and its history. */
+/** A number that identifies a database and its history. */
 export function historyOf(identity: string): number {
   return Number.parseInt(hash('sha256', identity, 'hex').slice(0, 12), 16)
 }

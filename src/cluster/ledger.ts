@@ -28,7 +28,7 @@ export interface Member extends MemberDescription {
   position: number
   /** Grows with each write of the process. */
   renewal: number
-  /** Another process has started with the name of its node, and it has not written since: it has ended. */
+  /** Another process has started with the same node name, and this one has not written since, so it counts as ended. */
   isReplaced: boolean
   /** How long ago it was marked as suspect, by the clock of the database (milliseconds); 0 for other states. */
   suspectFor: number
@@ -50,23 +50,23 @@ export interface PurgesRead {
   last: number
   /** Purges up to this number may have been deleted. */
   floor: number
-  /** Number of the last question for the figures of all nodes. */
+  /** Number of the last request for the figures of all nodes. */
   question: number
   /** In order, without gaps; a limited number. */
   purges: readonly Purge[]
 }
 
-/** The pages that a purge has removed from a store: the number of each key, in the order of the purge's removals. */
+/** How many pages a purge has removed from a store, by key, in the order of the purge's removals. */
 export interface RemovedPages {
   number: number
   counts: readonly number[]
 }
 
-/** What a member tells the other nodes with a write. */
+/** A member's report to the other nodes, sent with a write. */
 export interface MemberReport {
-  /** Of purges that this write confirms. It may be told again. */
+  /** Counts for the purges that this write confirms. May be sent again. */
   removed: readonly RemovedPages[]
-  /** Figures of its store, as JSON, as an answer to the question with this number. */
+  /** Figures of its store, as JSON: the answer to the request with this number. */
   answer: { question: number; statistics: string | null } | null
 }
 
@@ -101,8 +101,8 @@ export interface MembersRead {
 export interface Ledger {
   read(after: number): Promise<PurgesRead>
   /**
-   * Registers a member as `joining`, unless a later write of it was carried out. Members of its node that have ended are removed, and those
-   * that have been silent for a while count as replaced until they write again.
+   * Registers a member as `joining`, unless a later write of this member has been carried out. Removes members of its node that have
+   * ended; members that have been silent for a while count as replaced until they write again.
    */
   join(member: MemberDescription & MemberWrite): Promise<void>
   /** Publishes the position of a live member and its report, and extends its lease. */

@@ -24,7 +24,7 @@ const { bootId, host } = thisProcess()
 /** The position as it is kept beside the pages: it counts only for the index that it was written for. */
 interface Kept extends Position {
   generation: string
-  /** The file of the index: a copy of a running node's directory may have a position behind purges that its index does not have. */
+  /** Identifies the index file. In a copy of a running node's directory, the position may be ahead of the copied index. */
   inode?: number
 }
 
@@ -37,7 +37,7 @@ export function nodeStore({ pages, directory, toMatcher, oldestUnfinished }: Nod
     load() {
       try {
         const { generation, identity, number, inode } = JSON.parse(readFileSync(file, 'utf8')) as Kept
-        // Earlier versions did not write it.
+        // Missing in files of earlier versions.
         const isOfIndex = generation === pages.fence().generation && (inode ?? inodeOfIndex()) === inodeOfIndex()
         return isOfIndex ? { identity, number } : null
       } catch {

@@ -5,8 +5,8 @@ import type { Member } from './ledger.ts'
 import { driftMargin } from './protocol.ts'
 
 /**
- * `live`: serves from its cache under a lease. `suspect`: has none, because it is silent or is starting. `gone`: was silent for so long that
- * it must start with an empty cache.
+ * `live`: serves from its cache under a lease. `suspect`: has no lease, because it is silent or starting. `gone`: has been silent for so
+ * long that purges may be deleted without it.
  */
 export type NodeState = 'live' | 'suspect' | 'gone'
 
@@ -27,7 +27,7 @@ export interface NodeView {
   silentFor: number
 }
 
-/** A node that was silent for this long may miss purges, and starts without pages (milliseconds). */
+/** Silence after which a node is gone, in milliseconds: purges may then be deleted before it has applied them. */
 export const goneAfter = 10 * 60_000
 
 /** What decides the state of a process. Durations in milliseconds. */
@@ -36,19 +36,19 @@ export interface MemberTimes extends Pick<Member, 'state' | 'lease' | 'alone'> {
   silentFor: number
 }
 
-/** The state of a process. A silent one is marked as suspect by the next purge only. */
+/** The state of a process. Its row says `suspect` only after the next purge, so silence is checked here. */
 export function stateOf({ state, lease, silentFor }: Omit<MemberTimes, 'alone'>): NodeState {
   if (state === 'gone' || (silentFor > goneAfter && silentFor > lease)) return 'gone'
   return state === 'live' && silentFor <= lease * driftMargin ? 'live' : 'suspect'
 }
 
-/** How long a process may serve pages without a lease from now on: the time begins when its lease ends, which it may have extended just before it fell silent. */
+/** How long a process may still serve pages without a lease. Counts from the end of its lease, which it may have extended just before falling silent. */
 export function aloneLeft({ state, lease, alone, silentFor }: MemberTimes): number {
   if (alone === 0 || state === 'joining' || stateOf({ state, lease, silentFor }) === 'live') return 0
   return Math.max(0, (lease + alone) * driftMargin - silentFor)
 }
 
-/** The machines of the cluster by name: those with a daemon, and those that ended without leaving. */
+/** The nodes of the cluster by name: those with a daemon, and those that ended without leaving. */
 export async function readNodes(db: RecordsDatabase): Promise<NodeView[]> {
   const rows = await db
     .selectFrom('cluster_server as server')
@@ -65,7 +65,7 @@ export async function readNodes(db: RecordsDatabase): Promise<NodeView[]> {
     return { ...row, silentFor, behind, shown: stateOf({ ...row, silentFor }) }
   })
   return [...Map.groupBy(processes, ({ node }) => node)].map(([name, own]): NodeView => {
-    // Processes that are gone say nothing about a node that others keep running.
+    // If other processes of the node still run, those that are gone do not count.
     const present = own.filter(({ shown }) => shown !== 'gone')
     const [shown, state] = present.length === 0 ? [own, 'gone' as const] : [present, worstOf(present)]
     const newest = shown.toSorted((one, other) => other.since - one.since)[0]!
@@ -90,11 +90,11 @@ function worstOf(processes: readonly { shown: NodeState }[]): NodeState {
 export interface StoreStatistics {
   node: string
   store: string
-  /** What its node answered. */
+  /** The answer of its node. */
   statistics: unknown
 }
 
-/** Pause between two looks at the answers, in milliseconds. */
+/** Pause between two checks for answers, in milliseconds. */
 const pause = 5
 /** How many leases a node may take to answer. */
 const patience = 2
@@ -143,7 +143,7 @@ export async function askNodes(
   }
 }
 
-/** Asks the next question. Returns its number. */
+/** Requests the figures of all nodes. Returns the number of the request. */
 async function ask(db: RecordsDatabase): Promise<number> {
   const { number } = await db
     .insertInto('cluster_questions')

@@ -3,8 +3,8 @@ import { historyOf } from './lease.ts'
 import type { Ledger } from './ledger.ts'
 
 /**
- * The purge clock of a process that serves no visitors and so has no lease, such as a worker: other nodes get the pages that it fetches,
- * and it uses none of theirs. The time is that of the last read, which at most makes a page count as older than it is.
+ * The purge clock of a process that serves no visitors and so has no lease, such as a worker. Other nodes get the pages that it fetches,
+ * but it uses none of theirs. Its time is that of the last read, so a page may count as older than it is, but never as newer.
  */
 export class OutsideClock implements PurgeClock {
   readonly #ledger: Pick<Ledger, 'read'>
@@ -15,7 +15,7 @@ export class OutsideClock implements PurgeClock {
     this.#ledger = ledger
   }
 
-  /** Resolves after the first read: without it the first pages would not be shared. */
+  /** Resolves after the first read, without which the first pages would not be shared. */
   static async open(ledger: Pick<Ledger, 'read'>): Promise<OutsideClock> {
     const clock = new OutsideClock(ledger)
     await clock.#read()

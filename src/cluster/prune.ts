@@ -20,7 +20,7 @@ export async function prune(
       .set({ state: 'gone' })
       .where('state', 'in', ['suspect', 'joining'])
       .where('seen_at', '<', now - goneAfter)
-      // Purges name it for as long as it may serve without a lease, however long that is.
+      // Purges must name it as long as it may serve without a lease.
       .where((eb) => eb(eb('seen_at', '+', eb(eb('lease', '+', eb.ref('alone')), '*', 2)), '<', now))
       .execute()
     await transaction
@@ -49,7 +49,7 @@ export async function prune(
       .where('number', '<=', slowest ?? Number.MAX_SAFE_INTEGER)
       .executeTakeFirstOrThrow()
     if (floor === null) return
-    // Locks the clock: no node is admitted that still needs them.
+    // Locks the clock, so no node that still needs them is admitted.
     await transaction.updateTable('cluster_clock').set({ floor }).where('floor', '<', floor).execute()
     for (const table of ['cluster_purges', 'cluster_removed'] as const)
       await transaction.deleteFrom(table).where('number', '<=', floor).execute()

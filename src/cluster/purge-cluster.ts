@@ -28,11 +28,11 @@ export interface PurgeCluster {
   /**
    * Waits until no other node serves a page from before the purge.
    *
-   * @param patience how long it waits for a node that is alive and slow, in milliseconds; it always waits for the lease of one that died
+   * @param patience how long to wait for a node that is alive but slow, in milliseconds; the lease of a dead node is always awaited
    * @throws STORE_BUSY, STORE_UNREACHABLE when that cannot be known: the purge is recorded and must be confirmed again
    */
   confirm(purge: Numbered, patience?: number): Promise<Confirmed>
-  /** What the other nodes have removed because of purges that are confirmed. */
+  /** The pages that other nodes have removed for confirmed purges. */
   removed(numbers: readonly number[]): Promise<NodeRemoved[]>
   /** The number of a recorded invalidation; null if all nodes have applied it long ago. */
   numberOf(invalidation: number): Promise<Numbered | null>
@@ -47,7 +47,7 @@ const usualPatience = 30_000
 
 /**
  * @param directory the application cache directory
- * @param node name and duration of leases of this machine
+ * @param node the name and lease duration of this machine
  */
 export function openPurgeCluster(
   db: RecordsDatabase,

@@ -5,22 +5,22 @@ import { readLimit } from './protocol.ts'
 import { namesIn, namesOf } from './removal.ts'
 import { Patience } from './shared/patience.ts'
 
-/** Most purges in memory, and most names of what they select. A page that was fetched before the oldest of them counts as outdated. */
+/** Maximum number of purges in memory, and of names that they select. A page fetched before the oldest purge counts as outdated. */
 const most = 10_000
 const mostNames = 100_000
-/** How long a visitor waits for the latest purges, in milliseconds. Then the page comes from the shop. */
+/** How long a visitor waits for the latest purges, in milliseconds. After that, the page comes from the shop. */
 const patience = new Patience({ least: 250, most: 250 })
 
 /**
- * The latest purges, as the database has them. The position of this process is not enough: a purge on this machine is answered before
- * the position has moved, and the pages of any purge leave the store before. So they are read anew for each page of another node;
- * looks that wait at the same time share a read.
+ * The latest purges in the database. This process's position is not enough: it moves only after a purge on this machine has been
+ * answered, and after the pages of any purge have left the store. So purges are read again for each page of another node; lookups that
+ * wait at the same time share a read.
  */
 export class RecentPurges implements PurgeClock {
   readonly #lease: Lease
   readonly #ledger: Pick<Ledger, 'read'>
   #purges: { number: number; names: readonly string[] }[] = []
-  /** The last purge by what it selects. */
+  /** The number of the last purge that selects each name. */
   readonly #lastOf = new Map<string, number>()
   #names = 0
   /** Null before the first read. */
@@ -51,7 +51,7 @@ export class RecentPurges implements PurgeClock {
     return namesOf(page).every((name) => (this.#lastOf.get(name) ?? 0) <= fetchedAt)
   }
 
-  /** Resolves after a read that has begun after the call. */
+  /** Resolves after a read that began after the call. */
   #latest(): Promise<void> {
     return (this.#next ??= this.#reading
       .catch(() => {})
@@ -63,11 +63,11 @@ export class RecentPurges implements PurgeClock {
 
   async #read(): Promise<void> {
     for (let isWhole = false; !isWhole;) {
-      // The first time only what pages in use may need.
+      // The first read loads only purges that pages in use may need.
       const after = this.#history === null ? Math.max(0, (this.now()?.number ?? 0) - most) : this.#to
       const { identity, last, floor, purges } = await this.#ledger.read(after)
       const history = historyOf(identity)
-      // Another database, or one that has forgotten purges.
+      // The database has changed, or has deleted purges.
       if (history !== this.#history || last < this.#to) this.#restart(history, Math.max(floor, Math.min(after, last)))
       else if (after < floor) this.#restart(history, floor)
       for (const { number, removals } of purges) this.#add(number, removals.flatMap(namesIn))
@@ -83,7 +83,7 @@ export class RecentPurges implements PurgeClock {
     if (this.#purges.length > most || this.#names > mostNames) this.#drop()
   }
 
-  /** Forgets the oldest tenth at once: it moves the others. */
+  /** Forgets the oldest tenth in one step, because removal moves all others. */
   #drop(): void {
     for (const { number, names } of this.#purges.splice(0, Math.ceil(this.#purges.length / 10))) {
       for (const name of names) if (this.#lastOf.get(name) === number) this.#lastOf.delete(name)

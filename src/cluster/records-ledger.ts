@@ -65,7 +65,7 @@ async function identityOf(db: RecordsDatabase): Promise<string> {
 
 const nothing: MemberReport = { removed: [], answer: null }
 
-/** What operators see of a member. `address`: where its daemon listens, as a URL. */
+/** Details of a member for operators. `address`: the URL on which its daemon listens. */
 export interface AboutMember {
   version: string
   address: string | null
@@ -133,7 +133,7 @@ export class RecordsLedger implements Ledger {
     { removed, answer }: MemberReport = nothing,
   ): Promise<'renewed' | 'suspect' | 'lost'> {
     return this.#transaction(async (transaction) => {
-      // A purge that sees the position sees the counts too.
+      // In the same transaction, so a purge that sees the position also sees the counts.
       if (removed.length > 0) await addRemoved(transaction, write.id, removed)
       const { numUpdatedRows } = await this.#update(transaction, write)
         .$if(answer !== null, (update) => update.set({ answered: answer!.question, statistics: answer!.statistics }))

@@ -12,10 +12,10 @@ export type Removal =
   /** A regular expression over path and query. */
   | { kind: 'pattern'; pattern: string }
 
-/** What any page may be selected by: a purge of everything, and a pattern. */
+/** Names of every page: a purge of everything, or a pattern, may select any page. */
 const anything = '*'
 
-/** Names of what a removal selects. It may select a page only if they have one in common with `namesOf` the page. */
+/** The names that a removal selects. It can select a page only if they share a name with `namesOf` the page. */
 export function namesIn(removal: Removal): string[] {
   if (removal.kind === 'tags') return removal.tags.map(ofTag)
   if (removal.kind === 'urls') return [...removal.urls.map(ofUrl), ...searchTagsOf(removal.urls).map(ofTag)]
@@ -37,8 +37,8 @@ export interface RemovalStore {
 }
 
 /**
- * Removes the pages of other nodes' purges from this node's store, as a purge of another process on the same machine would. Safe to repeat.
- * Resolves to the numbers of removed pages: for each removal those of its tags or URLs, or one number.
+ * Removes the pages of other nodes' purges from this node's store, like a purge of another process on the same machine. Safe to repeat.
+ * Resolves to the number of removed pages for each removal: by tag or URL, or in total.
  */
 export async function applyRemovals(
   { pages, toMatcher }: RemovalStore,

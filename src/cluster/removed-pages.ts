@@ -7,7 +7,7 @@ export interface NodeRemoved extends RemovedPages {
   node: string
 }
 
-/** Adds counts of the pages that purges have removed from a member's store. */
+/** Adds the counts of pages that purges have removed from a member's store. */
 export async function addRemoved(
   transaction: RecordsTransaction,
   member: string,
@@ -27,7 +27,7 @@ export async function addRemoved(
     .execute()
 }
 
-/** What members have removed because of purges. */
+/** Reads how many pages members have removed for these purges. */
 export async function readRemoved(db: RecordsDatabase, numbers: readonly number[]): Promise<NodeRemoved[]> {
   const rows = await db
     .selectFrom('cluster_removed')

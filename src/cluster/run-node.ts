@@ -21,7 +21,7 @@ export interface NodeSetup {
   alone: number
   /** Version of this program. */
   version: string
-  /** Where its daemon listens, as a URL; null before that is known. */
+  /** The URL on which its daemon listens; null until it is known. */
   address: string | null
 }
 
@@ -29,7 +29,7 @@ export interface NodeSetup {
 const pruneInterval = 60_000
 /** How long purges are kept after all nodes have applied them, in milliseconds: a daemon that was stopped goes on with its pages. */
 const keepFor = 24 * 3_600_000
-/** How many purges are kept at most. */
+/** Maximum number of purges to keep. */
 const most = 1_000_000
 
 /** How long a start waits for the first lease, in milliseconds. Without it the shop is asked for every page. */

@@ -2,14 +2,14 @@ import { hasEnded, isRunning, type ProcessIdentity } from '../lib/process-identi
 import type { RecordsTransaction } from '../records/schema.ts'
 import type { MemberDescription } from './ledger.ts'
 
-/** A live member writes four times in a lease: after this share of one it is silent. */
+/** The share of a lease after which a member counts as silent: a live one writes four times per lease. */
 const silentAfter = 0.5
 
 /**
- * Clears away what earlier processes of a node have left behind, so that no purge waits for them or names them. A process that has certainly
- * ended serves nothing: its row is deleted. A silent one on another machine or in another container may only be slow: it counts as replaced
- * until it writes again, and purges still wait for the end of its lease. One that runs beside this process, for the same daemon, is not
- * replaced: it may serve without a lease.
+ * Removes the records of earlier processes of a node, so that no purge waits for them or names them. The row of a process that has
+ * certainly ended is deleted. A silent process on another machine or in another container may only be slow: it counts as replaced until it
+ * writes again, and purges still wait for the end of its lease. Other processes of the same daemon are not replaced: they may serve without
+ * a lease.
  *
  * @param now the clock of the database, in milliseconds
  */

@@ -39,7 +39,7 @@ export class ThisNode {
     }
   }
 
-  /** Notes where the daemon listens, for operators. */
+  /** Records where the daemon listens, for operators. */
   listensAt({ host, port }: { host: string; port: number }): void {
     const name = ['0.0.0.0', '::'].includes(host) ? hostname() : host
     this.setup.address = `http://${name.includes(':') ? `[${name}]` : name}:${port}`
@@ -51,7 +51,7 @@ export class ThisNode {
     return openPurgeCluster(db, directory, this.setup)
   }
 
-  /** The purge clock of the pages that nodes share. `usesThreads`: whether this process serves visitors, and so keeps a lease. */
+  /** The purge clock for shared pages. `usesThreads`: whether this process serves visitors, and so keeps a lease. */
   async clock(host: { records(): Promise<{ db: RecordsDatabase }>; usesThreads: boolean }): Promise<PurgeClock> {
     const ledger: Pick<Ledger, 'read'> = {
       read: async (after) => {

@@ -103,7 +103,7 @@ export function compareWithDaemon(loaded: LoadedConfig, daemon: RunningDaemon): 
   const name = `The running daemon (process ${daemon.process.pid})`
   const file = loaded.file ?? loaded.places.configFile
   const keys = differingKeys(loaded, daemon)
-  // Whatever channels the file has, a reload does not replace the shop of a flag.
+  // A reload never replaces a shop given by a flag, whatever channels the file has.
   if (daemon.shop !== null && keys.some((key) => key.startsWith('salesChannels')))
     return {
       message: `${name} serves ${daemon.shop.url} for serve --origin, not the sales channels of ${file}.`,
@@ -118,13 +118,13 @@ export function compareWithDaemon(loaded: LoadedConfig, daemon: RunningDaemon): 
   }
 }
 
-/** A reload reads the file that the daemon was started with. */
+/** Advises how to apply the configuration. A reload reads the file that the daemon was started with. */
 function remedyFor(keys: readonly string[], { file, places }: LoadedConfig, { configFile }: RunningDaemon): string {
   if (keys.every(needsRestart)) return 'They take effect when the daemon is restarted.'
   if (configFile !== null && file === null) return `It was started with ${configFile}: restore that file.`
   if (configFile !== null && file !== configFile)
     return `It reads ${configFile}: use that file too, or restart it with --config ${file}.`
-  return `Have it read ${file ?? places.configFile} again: pagecache config:reload`
+  return `Reload ${file ?? places.configFile}: pagecache config:reload`
 }
 
 function differingKeys(loaded: LoadedConfig, daemon: RunningDaemon): string[] {

@@ -124,7 +124,7 @@ function reopenPurges(app: App): void {
   const stop = () => clearInterval(timer)
   timer.unref()
   app.onClose(stop)
-  // Closing the parts that work in the background may take long.
+  // Closing the background parts may take long.
   app.signal.addEventListener('abort', stop, { once: true })
 }
 

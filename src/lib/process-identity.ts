@@ -37,7 +37,7 @@ export function isRunning(other: ProcessIdentity, self: ProcessIdentity): boolea
   return isVisible(other, self) && startOf(other.pid) === other.started
 }
 
-/** Whether its number means the same process here as there. */
+/** Whether its process ID means the same process in both places. */
 function isVisible(other: ProcessIdentity, self: ProcessIdentity): boolean {
   const shareNumbers =
     other.bootId !== null &&
@@ -68,7 +68,7 @@ function startOf(pid: number): string | 'gone' | null {
   }
 }
 
-/** Whether there is a process of this id that /proc does not show: one of another user, with `hidepid` or systemd's `ProtectProc`. */
+/** Whether a process with this id exists that /proc hides, because it belongs to another user (`hidepid`, systemd's `ProtectProc`). */
 function isHidden(pid: number): boolean {
   try {
     return process.kill(pid, 0)

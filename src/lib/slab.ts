@@ -2,14 +2,14 @@
 const slabSize = 2 ** 18
 
 /**
- * Cuts buffers that live for a moment out of large ones, each byte once. A buffer of its own for each is external memory with an object that V8's
- * garbage collector traces, which costs more than to read a page from the system's cache. Who keeps a buffer for longer copies it: it keeps the
- * whole slab alive.
+ * Cuts short-lived buffers from large ones; no byte is reused. A separate allocation for each would be external memory with an object that
+ * V8's garbage collector traces, which costs more than reading a page from the system's cache. Code that keeps a buffer for longer must copy
+ * it, because it keeps the whole slab alive.
  */
 export class Slab {
   #bytes = Buffer.alloc(0)
 
-  /** Uninitialised bytes, at most as many as a slab has. */
+  /** Returns uninitialised bytes, at most as many as a slab has. */
   next(size: number): Buffer {
     if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(slabSize)
     const cut = this.#bytes.subarray(0, size)

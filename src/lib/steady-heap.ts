@@ -38,7 +38,7 @@ export function limitOldGeneration(): void {
 
 /** Ends the growth of the young generation once it is large enough, for a process that runs for long. */
 export function limitYoungGeneration(): void {
-  // Most of it grows while the program is loaded.
+  // It grows mostly while the program is loading.
   if (limitIfLarge()) return
   const observer = new PerformanceObserver(() => limitIfLarge() && observer.disconnect())
   observer.observe({ entryTypes: ['gc'] })

@@ -7,14 +7,14 @@ import type { Server } from './server.ts'
 const lockFor = 5_000
 /** How often a node renews its locks, in milliseconds. */
 const renewEvery = 2_000
-/** How long a node waits while none of the fetches that it waits for ends, in milliseconds. */
+/** How long a node waits while none of the awaited fetches ends, in milliseconds. */
 const waitFor = 1_000
-/** How many times as long it waits for one page while others arrive. */
+/** How many times longer it waits for one page while others arrive. */
 const patience = 10
-/** The pauses between two looks at the locks of other nodes, in milliseconds. */
+/** The first and longest pause between two checks of other nodes' locks, in milliseconds. */
 const firstPause = 5
 const longestPause = 50
-/** Most locks of one look: it must not keep Redis busy. */
+/** Maximum number of locks in one check, which must not keep Redis busy. */
 const mostAtOnce = 500
 
 /** A lock of this node. */
@@ -22,9 +22,9 @@ export interface Lock {
   release(): Promise<unknown>
 }
 
-/** A page that another node fetches. */
+/** A page that another node is fetching. */
 interface Waiting {
-  /** The pauses since a fetch has ended, and all, in milliseconds. */
+  /** Total of the pauses since a fetch last ended, and of all pauses, in milliseconds. */
   idle: number
   total: number
   ended: Promise<void>
@@ -35,7 +35,7 @@ interface Waiting {
 export class Locks {
   readonly #server: Server
   readonly #waitFor: number
-  /** Tokens by the names of this node's locks. */
+  /** Tokens of this node's locks, by name. */
   readonly #held = new Map<string, string>()
   readonly #waiting = new Map<string, Waiting>()
   readonly #timer: NodeJS.Timeout
@@ -49,7 +49,7 @@ export class Locks {
     this.#timer.unref()
   }
 
-  /** Takes the lock on a page; null while another node has it. @throws Error while Redis fails, when everybody fetches */
+  /** Takes the lock on a page; null while another node has it. @throws Error while Redis fails; then every node fetches */
   async take(key: string): Promise<Lock | null> {
     const name = this.#server.names('write').lock(key)
     const token = randomBytes(12).toString('base64url')
@@ -64,16 +64,16 @@ export class Locks {
     return this.#server.script(releaseLock, name, token)
   }
 
-  /** A fetch may take longer than a lock: the shop is slow, or many requests wait for it. */
+  /** Renews this node's locks: if the shop is slow or has many requests, a fetch may take longer than a lock lasts. */
   #renew(): void {
     for (const [name, token] of this.#held)
-      // Without it the others fetch for themselves.
+      // If a lock expires, the other nodes fetch the page themselves.
       this.#server.script(renewLock, name, token, String(lockFor)).catch(() => {})
   }
 
   /**
-   * Resolves when the lock of another node has ended, Redis fails, or none of the awaited fetches has ended for a second: then the shop or the
-   * other node is slow. The pauses are counted, and not the time: while this node is busy itself, its visitors wait anyway.
+   * Resolves when the lock of another node has ended, Redis fails, or no awaited fetch has ended for a second, so the shop or the other node
+   * is slow. Counts the pauses instead of elapsed time: while this node itself is busy, its visitors wait anyway.
    */
   async end(key: string): Promise<void> {
     let name: string
@@ -113,7 +113,7 @@ export class Locks {
     this.#isLooking = false
   }
 
-  /** Those whose locks have ended; all of them while Redis fails. */
+  /** The awaited pages whose locks have ended; all of them while Redis fails. */
   async #ended(awaited: readonly [string, Waiting][]): Promise<Waiting[]> {
     const ended: Waiting[] = []
     for (let first = 0; first < awaited.length; first += mostAtOnce) {

@@ -13,7 +13,7 @@ export interface SharedPagesHost {
   usesThreads: boolean
 }
 
-/** Opens the pages that all nodes share. Connects in the background, as often as needed; a worker, whose pages should all be shared, awaits the first attempt. */
+/** Opens the pages that all nodes share. Connects and reconnects in the background. A worker awaits the first attempt, so that all its pages are shared. */
 export async function openSharedPages(
   host: SharedPagesHost,
   clock: PurgeClock,

@@ -38,7 +38,7 @@ export const releaseLock = script(
 return 0`,
 )
 
-/** Lets a lock last, unless it belongs to another node by now. */
+/** Renews a lock, unless it now belongs to another node. */
 export const renewLock = script(
   'write',
   `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end

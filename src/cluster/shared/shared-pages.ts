@@ -91,7 +91,7 @@ export class SharedPages {
   }
 
   /**
-   * The page of a request, or the permission to fetch it. While another node fetches it, waits until none of its fetches has ended for a second.
+   * Returns the page for a request, or permission to fetch it. While another node fetches the page, waits until no awaited fetch has ended for a second.
    * @param accepts whether a page answers the request
    */
   async obtain(wanted: Wanted, accepts: (draft: PageDraft) => boolean): Promise<Obtained> {

@@ -97,7 +97,7 @@ async function close(exchange: Exchange, options: SessionOptions): Promise<Answe
   return jsonAnswer(200, { success: true }, [forget])
 }
 
-/** False for an error of records that cannot be used now. */
+/** False if the error means that the records are temporarily unusable. */
 function unlessUnavailable(error: unknown): false {
   if (error instanceof PagecacheError && error.status === 503) return false
   throw error

@@ -233,7 +233,7 @@ function is(text: string, start: number, end: number, name: string): boolean {
   return (text.charCodeAt(start) | 0x20) === name.charCodeAt(0) && text.slice(start, end).toLowerCase() === name
 }
 
-/** A GET or HEAD that is a whole chunk and that memory may answer; null for everything else. */
+/** Parses a GET or HEAD that fills a whole chunk and may be answered from memory; null for everything else. */
 export function toHitRequest(head: PlainRequest, chunk: Buffer): HotRequest | null {
   return head.isRead && head.isHot && head.length === chunk.length ? head : null
 }
