@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { homes, mayImport } from '../../oxlint.config.ts'
+import { homes, mayImport, rooms } from '../../rooms.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const rooms = Object.keys(mayImport)
+const architecture = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
 
 interface Diagnostic {
   code: string
@@ -25,16 +25,19 @@ interface Case {
 
 const importing = (specifier: string) => `import { thing } from '${specifier}'\n\nexport const use = thing\n`
 
+const typesOfPages = 'pages/page.ts'
+
 /** Rooms that may import the types of a page and nothing else of `src/pages`. */
-const typesOfPagesOnly = ['config', 'demo']
+const typesOfPagesOnly = rooms.filter((room) => mayImport[room]!.includes(typesOfPages))
 
 /** One case for each pair of rooms, at the top of the room and one directory deeper, in `.ts` and in `.tsx`. */
 function roomCases(room: string): Case[] {
   return rooms
     .filter((other) => other !== room)
     .flatMap((other) => {
-      const target = other === 'pages' && typesOfPagesOnly.includes(room) ? 'page' : 'target'
-      const allowed = other === 'lib' || mayImport[room]!.includes(other)
+      const typesOnly = other === 'pages' && typesOfPagesOnly.includes(room)
+      const target = typesOnly ? 'page' : 'target'
+      const allowed = other === 'lib' || typesOnly || mayImport[room]!.includes(other)
       return ['ts', 'tsx'].flatMap((extension) => [
         { file: `src/${room}/to-${other}.${extension}`, code: importing(`../${other}/${target}.ts`), allowed },
         { file: `src/${room}/deep/to-${other}.${extension}`, code: importing(`../../${other}/${target}.ts`), allowed },
@@ -84,7 +87,7 @@ const cases = [...rooms.flatMap(roomCases), ...Object.keys(homes).flatMap(librar
 async function lint(files: readonly { file: string; code: string }[]): Promise<Diagnostic[]> {
   const directory = await mkdtemp(join(tmpdir(), 'pagecache-layers-'))
   try {
-    await copyFile(join(root, 'oxlint.config.ts'), join(directory, 'oxlint.config.ts'))
+    for (const file of ['oxlint.config.ts', 'rooms.ts']) await copyFile(join(root, file), join(directory, file))
     await symlink(join(root, 'node_modules'), join(directory, 'node_modules'))
     for (const { file, code } of files) {
       await mkdir(join(directory, dirname(file)), { recursive: true })
@@ -133,17 +136,44 @@ describe('imports point down', () => {
   it('allows no way round the rooms', () => {
     expect(misjudged(otherCases)).toEqual([])
   })
+
+  it('lists the imports between domain rooms in ARCHITECTURE.md', () => {
+    const domain = mayImport['workers']!.filter((room) => rooms.includes(room) && !['config', 'records'].includes(room))
+    const expected = domain
+      .map((room) => `${room} → ${mayImport[room]!.filter((each) => domain.includes(each)).join(', ')}`)
+      .filter((each) => !each.endsWith(' '))
+    const [, listed] = /^- Domain rooms import each other only where [^:]*: (.*)\.$/m.exec(architecture)!
+    expect(listed!.split('; ').toSorted()).toEqual(expected.toSorted())
+  })
 })
 
+/** The homes of each library in the table of ARCHITECTURE.md. */
+function describedHomes(): Record<string, string[]> {
+  const table = architecture.split('## Homes of libraries')[1]!.split('\n## ')[0]!
+  const names = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name!)
+  const rows = [...table.matchAll(/^\| (`.*) \| (`.*) \|$/gm)]
+  return Object.fromEntries(
+    rows.flatMap(([, libraries, home]) => names(libraries!).map((each) => [each, names(home!)])),
+  )
+}
+
+const sorted = (table: Readonly<Record<string, readonly string[]>>) =>
+  Object.fromEntries(Object.entries(table).map(([library, home]) => [library, home.toSorted()]))
+
 describe('homes of libraries', () => {
+  it('are the same in ARCHITECTURE.md', () => {
+    expect(sorted(describedHomes())).toEqual(sorted(homes))
+  })
+
   it.each(Object.keys(homes))('%s is imported in its homes only', (library) => {
     expect(misjudged(libraryCases(library))).toEqual([])
   })
 })
 
 it('names a heading of ARCHITECTURE.md in every message', () => {
+  const headings = new Set([...architecture.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading))
   const withoutHeading = diagnostics.filter(
-    ({ message, help = '' }) => !/\(ARCHITECTURE\.md, "[^"]+"\)/.test(message + help),
+    ({ message, help = '' }) => !headings.has(/\(ARCHITECTURE\.md, "([^"]+)"\)/.exec(message + help)?.[1]),
   )
   expect(withoutHeading.slice(0, 3)).toEqual([])
 })
