@@ -26,7 +26,7 @@ describe('pages', () => {
     expect((await get('/a')).text).toBe('page 1')
   })
 
-  it('a cookie with a public page is for the visitor who caused it', async () => {
+  it('a cookie set with a public page is only for the visitor whose request caused it', async () => {
     const { get } = await openShopware({ ...shared, 'Set-Cookie': 'session-=new' })
     expect((await get('/a')).field('set-cookie')).toBe('session-=new')
     expect((await get('/a')).field('set-cookie')).toBeNull()
@@ -143,7 +143,7 @@ describe('6.7.6 and later', () => {
     }
   })
 
-  it('sw-dynamic-cache-bypass: 1 is not stored, and visitors fetch at once for one second only', async () => {
+  it('sw-dynamic-cache-bypass: 1 is not stored, and for one second visitors do not wait for each other', async () => {
     const bypass = { 'Cache-Control': 'private, no-cache', 'sw-dynamic-cache-bypass': '1' }
     let fields: Record<string, string> = bypass
     const { site, get, requests } = await openShopware(() => ({ fields }))
@@ -243,7 +243,7 @@ describe('caching by browsers', () => {
     }
   })
 
-  it('a cache in front that gets our purges is told what the shop says', async () => {
+  it('a cache in front that receives purges gets the directives of the shop', async () => {
     const { site, get } = await openShopware(shared)
     await get('/a')
     const answer = await site.visit('/a', { isPurged: true })

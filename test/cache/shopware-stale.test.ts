@@ -34,7 +34,7 @@ describe('stale pages', () => {
   })
 
   it.each(['must-revalidate', 'proxy-revalidate', 'no-cache'])(
-    '%s forbids to serve a stale page',
+    '%s keeps a stale page from being served',
     async (directive) => {
       const { get, answersWith } = await expired({ ...shared, 'Cache-Control': `public, s-maxage=7200, ${directive}` })
       answersWith({ status: 503, fields: { 'Cache-Control': 'private' } })
@@ -60,7 +60,7 @@ describe('stale pages', () => {
     expect((await get('/a')).text).toBe('page 3')
   })
 
-  it('a stale page is served no more once the shop has it stored no longer', async () => {
+  it('a stale page is no longer served once the shop forbids storing it', async () => {
     const { get, requests, answersWith } = await expired(shared)
     answersWith({ fields: { 'Cache-Control': 'private' } })
     expect((await get('/a')).text).toBe('page 1')

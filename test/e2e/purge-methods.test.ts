@@ -10,7 +10,7 @@ describe("what Shopware's gateway sends, byte for byte", () => {
   const guzzle = (method: 'PURGE' | 'BAN', target: string, tags?: readonly string[]) =>
     gatewayRequest(method, target, 'varnish:6081', tags)
 
-  it('invalidate: PURGE / with its tags does not take the home page', async () => {
+  it('invalidate: PURGE / with its tags does not purge the home page', async () => {
     await fill('/', '/product-0190c0de', '/other')
     const { answers } = await speak(shop.port, guzzle('PURGE', '/', ['product-0190c0de', 'category-route-1']), {
       answers: 1,
@@ -29,7 +29,7 @@ describe("what Shopware's gateway sends, byte for byte", () => {
     expect(await gone('/other')).toEqual([])
   })
 
-  it('ban: PURGE of a path with the Host of the proxy is that path on every channel', async () => {
+  it('ban: PURGE of a path with the Host of the proxy purges that path on every channel', async () => {
     await fill('/a', '/b')
     const { answers } = await speak(shop.port, guzzle('PURGE', '/a'), { answers: 1 })
     expect(answers[0]).toMatchObject({ status: 200, body: 'Purged' })

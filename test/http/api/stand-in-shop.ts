@@ -1,6 +1,6 @@
 import { readBody, startOrigin, type Origin } from '../../helpers/origin.ts'
 
-/** A shop that speaks Shopware's own answers (shared/reference/shopware.md, section 5) for its admin API. */
+/** A shop whose admin API answers as that of Shopware does. */
 export interface StandInShop {
   origin: Origin
   /** The tokens that it accepts. */
