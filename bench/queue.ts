@@ -25,7 +25,7 @@ import { openQueue } from '../src/queue/records-queue.ts'
 import type { NewMessage, Queue } from '../src/queue/queue.ts'
 import { openRecords } from '../src/records/open.ts'
 import { durable, newDatabase, startPostgres } from '../test/helpers/postgres.ts'
-import { toPlace } from './lib/postgres-place.ts'
+import { toPlace } from '../test/helpers/records.ts'
 import type { Handled } from './lib/queue-worker.ts'
 import { median, percentile } from './lib/statistics.ts'
 

@@ -11,7 +11,7 @@ import { defaultLook, defaultTrigger } from '../../src/stages/look.ts'
 import { openTracker } from '../../src/stages/tracker.ts'
 import { createStage } from '../../src/stages/stages.ts'
 import { uuidv7 } from '../../src/lib/uuid.ts'
-import { toPlace } from './postgres-place.ts'
+import { toPlace } from '../../test/helpers/records.ts'
 import { scratch } from '../../test/helpers/scratch.ts'
 
 const [who, size = '128', seconds = '5', url = null] = process.argv.slice(2)

@@ -2,7 +2,7 @@ import { realTiming } from '../../src/lib/timing.ts'
 import { consume } from '../../src/queue/consume.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../../src/records/open.ts'
-import { toPlace } from './postgres-place.ts'
+import { toPlace } from '../../test/helpers/records.ts'
 
 /** Sent to the parent for each message: the start of its handler, in nanoseconds of the machine's monotonic clock. */
 export interface Handled {

@@ -1,4 +1,4 @@
-import { placeInWindow } from '../lib/time-window.ts'
+import { placeInWindow } from '../lib/moment.ts'
 import { printable } from '../lib/safe-text.ts'
 import { Act, DangerZone } from './actions.tsx'
 import { Arriving } from './arriving.tsx'

@@ -1,5 +1,4 @@
-import { basicAuthorization } from '../lib/basic-authorization.ts'
-import { trimEndingSlashes } from '../lib/url.ts'
+import { trimEndingSlashes, basicAuthorization } from '../lib/url.ts'
 
 /** A sales channel: its public URL and the origin of its shop. */
 export interface Channel {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { SharedPage } from '../cluster/shared/value.ts'
-import { free } from '../lib/free.ts'
+import { free } from '../lib/buffers.ts'
 import { Turns } from '../lib/turns.ts'
 import type { HeaderPair, PageDraft } from '../pages/page.ts'
 import type { Fence } from '../pages/page-store.ts'

@@ -1,6 +1,6 @@
 import { formatCount, plural } from '../lib/format.ts'
 import type { StagePreviewValue, StageStatisticsValue, StageValue } from '../operations/stages.ts'
-import { placeInWindow } from '../lib/time-window.ts'
+import { placeInWindow } from '../lib/moment.ts'
 import { drawChart, isWorthDrawing } from './chart.ts'
 import type { Output } from './output.ts'
 

@@ -1,10 +1,9 @@
 import * as Flags from '@oclif/core/flags'
 import * as Args from '@oclif/core/args'
 import type { OutputFlags } from '@oclif/core/interfaces'
-import { maxWarmupConcurrency } from '../config/limits.ts'
+import { maxWarmupConcurrency, warmupOrders } from '../config/warmup.ts'
 import { PagecacheError } from '../errors.ts'
 import { pageTypes } from '../pages/page.ts'
-import { warmupOrders } from '../workers/warmup-order.ts'
 import { noTuiFlag } from './flags.ts'
 import type { WarmupOptions } from './start-warmup.ts'
 

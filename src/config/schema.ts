@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { pageTypes } from '../pages/page.ts'
-import { maxWarmupConcurrency } from './limits.ts'
+import { maxWarmupConcurrency } from './warmup.ts'
 import { shops } from './presets.ts'
 import * as value from './values.ts'
 

@@ -1,4 +1,4 @@
-import { basicAuthorization } from '../lib/basic-authorization.ts'
+import { basicAuthorization } from '../lib/url.ts'
 import { bodyOf } from './body.ts'
 import type { Notification, Webhook } from './notification.ts'
 import { webhookFields } from './sign.ts'

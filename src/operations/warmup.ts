@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import { maxWarmupConcurrency } from '../config/limits.ts'
+import { maxWarmupConcurrency } from '../config/warmup.ts'
 import { PagecacheError } from '../errors.ts'
 import { toStatistics } from '../pages/statistics.ts'
 import { statistics } from './cache.ts'

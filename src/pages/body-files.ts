@@ -17,7 +17,7 @@ import { codeOf } from './faults.ts'
 import { hashKey } from './page-row.ts'
 import type { StoredBody } from './page-reads.ts'
 import { AlteredBody, digestsOf, listSize, pieceSize, sha256 } from './piece-digests.ts'
-import { Slab } from '../lib/slab.ts'
+import { Slab } from '../lib/buffers.ts'
 import { directoryMode, fileMode, type Places } from './places.ts'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants

@@ -5,7 +5,7 @@ import { PagecacheError } from '../errors.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { defaultTypeRules, pathTypeResolver, type TypeRule } from '../pages/type.ts'
 import type { Records } from '../records/open.ts'
-import type { WarmupOrder } from './warmup-order.ts'
+import type { WarmupOrder } from '../config/warmup.ts'
 import type { Plan, PlanOptions } from '../warmup/discover/plan.ts'
 
 /** Which pages a run warms. */

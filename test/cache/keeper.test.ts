@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { Keeper } from '../../src/cache/keeper.ts'
 import { toHeldPage } from '../../src/cache/view.ts'
-import { Slab } from '../../src/lib/slab.ts'
+import { Slab } from '../../src/lib/buffers.ts'
 import { MemoryTier } from '../../src/pages/memory-tier.ts'
 import type { Page } from '../../src/pages/page.ts'
 import { draft } from '../pages/draft.ts'

@@ -5,7 +5,7 @@ import { json } from '../helpers/api-client.ts'
 import { exchange, untilHit } from '../helpers/exchange.ts'
 import { openRecords } from '../helpers/records.ts'
 import { until } from '../helpers/until.ts'
-import { claimOne } from '../queue/claim-one.ts'
+import { claimOne } from '../queue/consuming.ts'
 import { daemon, go, hasChromium, open, openSession, operator, origin } from './operators-page.ts'
 
 /** Lists of the operators' page, on the page that the test file has opened. */

@@ -5,7 +5,7 @@ import { openRecords } from '../helpers/records.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { run, start } from '../helpers/cli.ts'
 import { startDaemon } from '../helpers/daemon.ts'
-import { claimOne } from '../queue/claim-one.ts'
+import { claimOne } from '../queue/consuming.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
 

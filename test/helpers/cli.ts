@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { request } from './commands.ts'
-import { recordsVariable } from './records-variable.ts'
+import { recordsVariable } from './environment.ts'
 
 const bin = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 

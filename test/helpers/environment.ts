@@ -1,5 +1,3 @@
-import { recordsVariable } from './records-variable.ts'
-
 export interface CommandResult {
   code: number | null
   stdout: string
@@ -16,4 +14,10 @@ export function environment(projectDir: string, extra: Readonly<Record<string, s
     ...recordsVariable(),
     ...extra,
   }
+}
+
+/** The variable with which the running test's programs use its PostgreSQL database; none in the project `sqlite`. */
+export function recordsVariable(): Record<string, string> {
+  const url = process.env['PAGECACHE_RECORDS_URL']
+  return url === undefined ? {} : { PAGECACHE_RECORDS_URL: url }
 }

@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { messengerStatistics, removeFailedMessages, retryFailedMessages } from '../../src/operations/messenger.ts'
 import { allScopes, performOperation, type OperationContext } from '../../src/operations/operation.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { claimOne } from '../queue/claim-one.ts'
+import { claimOne } from '../queue/consuming.ts'
 
 it('removes or retries failed messages by ids or all of them, and rejects an empty selection', async () => {
   const app = new App({ loaded: await loadConfig({ projectDir: await tempDir() }), onWarning: () => {} })

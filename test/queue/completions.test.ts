@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
 import { Completions } from '../../src/queue/completions.ts'
-import { claimOne } from './claim-one.ts'
+import { claimOne } from './consuming.ts'
 import { testQueue } from './open-queue.ts'
 
 it('completions commit with the next claim, and only the one with a lost lease rejects', async () => {

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { PagecacheError } from '../../src/errors.ts'
 import type { Handler } from '../../src/queue/queue.ts'
-import { claimOne } from './claim-one.ts'
 import { testQueue } from './open-queue.ts'
-import { message, noting } from './consuming.ts'
+import { message, noting, claimOne } from './consuming.ts'
 
 describe('work', () => {
   it('can take further messages of its group and settles each separately', async () => {

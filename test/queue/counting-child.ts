@@ -1,9 +1,9 @@
+import type { Kysely } from 'kysely'
 import { realTiming } from '../../src/lib/timing.ts'
 import { consume } from '../../src/queue/consume.ts'
 import type { Work } from '../../src/queue/queue.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../helpers/records.ts'
-import type { CountedDatabase } from './counted.ts'
 
 /** A consumer that counts each message in a table of the test, behind the fence; the test kills it at any time. */
 const records = await openRecords({ directory: process.argv[2]!, now: Date.now })
@@ -33,3 +33,6 @@ await consume({
   memory: () => 0,
   onEvent: () => {},
 })
+
+/** A table that a test adds to the records for counting. */
+export type CountedDatabase = Kysely<{ counted: { payload: number } }>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { dispatch } from '../../src/queue/dispatch.ts'
-import { claimOne } from './claim-one.ts'
+import { claimOne } from './consuming.ts'
 import { start, testQueue } from './open-queue.ts'
 
 async function rows(records: Awaited<ReturnType<typeof testQueue>>['records']) {

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import type { CountedDatabase } from './counted.ts'
+import type { CountedDatabase } from './counting-child.ts'
 
 const messages = 600
 const kills = 15

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { claimOne } from './claim-one.ts'
+import { claimOne } from './consuming.ts'
 import { testQueue } from './open-queue.ts'
 
 const worker = { kind: 'consumer', transports: ['async'], types: ['a'] } as const

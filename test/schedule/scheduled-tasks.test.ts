@@ -4,7 +4,7 @@ import { deactivateTask, queueDue, readTask, readTasks, scheduleTask } from '../
 import { runScheduler } from '../../src/schedule/scheduler.ts'
 import { nextNight, nightly, type Task, type TaskRun } from '../../src/schedule/task.ts'
 import { taskHandler } from '../../src/schedule/task-handler.ts'
-import { claimOne } from '../queue/claim-one.ts'
+import { claimOne } from '../queue/consuming.ts'
 import { testQueue } from '../queue/open-queue.ts'
 
 const hour = 3_600_000

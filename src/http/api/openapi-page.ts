@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { H3 } from 'h3'
-import { escapeHtml } from '../../lib/escape-html.ts'
+import { escapeHtml } from '../../lib/safe-text.ts'
 import { textAnswer, type Answer } from '../answer.ts'
 import { addRoutes } from './route.ts'
 

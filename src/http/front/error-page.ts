@@ -1,5 +1,5 @@
 import { plainAnswer, type Refuse } from '../../cache/refusal.ts'
-import { escapeHtml } from '../../lib/escape-html.ts'
+import { escapeHtml } from '../../lib/safe-text.ts'
 import { textAnswer } from '../answer.ts'
 
 /** The page that visitors see when the shop gives no answer. */

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import type { App } from '../../app.ts'
 import type { ReverseProxy } from '../../config/schema.ts'
-import { basicAuthorization } from '../../lib/basic-authorization.ts'
+import { basicAuthorization } from '../../lib/url.ts'
 import { formatDuration } from '../../lib/format.ts'
 import { maskUrls, printable } from '../../lib/safe-text.ts'
 import { isIn, networks } from '../../lib/networks.ts'

@@ -1,5 +1,5 @@
 import type { Pool } from 'undici'
-import { basicAuthorization } from '../../lib/basic-authorization.ts'
+import { basicAuthorization } from '../../lib/url.ts'
 import { resetIsNoEnd } from '../../lib/reset-is-no-end.ts'
 import type { Step } from './plan.ts'
 

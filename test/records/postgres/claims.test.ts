@@ -4,7 +4,7 @@ import { lockNext } from '../../../src/queue/find-next.ts'
 import { leaseMessages } from '../../../src/queue/lease.ts'
 import type { Membership, Message } from '../../../src/queue/queue.ts'
 import { lockingTransaction } from '../../../src/records/locks.ts'
-import { claimOne } from '../../queue/claim-one.ts'
+import { claimOne } from '../../queue/consuming.ts'
 import { testQueue } from '../../queue/open-queue.ts'
 
 const worker = { kind: 'consumer', transports: ['async'], types: ['a'] } as const

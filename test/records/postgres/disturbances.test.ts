@@ -9,7 +9,7 @@ import { execute } from '../../helpers/postgres.ts'
 import { testDatabase } from '../../helpers/records.ts'
 import { startRelay, type Relay } from '../../helpers/relay.ts'
 import { until } from '../../helpers/until.ts'
-import type { CountedDatabase } from '../../queue/counted.ts'
+import type { CountedDatabase } from '../../queue/counting-child.ts'
 
 const disturbances: ((relay: Relay) => unknown)[] = [
   (relay) => relay.set('open'),

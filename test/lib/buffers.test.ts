@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Slab } from '../../src/lib/slab.ts'
+import { free, Slab } from '../../src/lib/buffers.ts'
 
 it('gives each byte once, also where a slab ends', () => {
   const slab = new Slab()
@@ -15,4 +15,12 @@ it('shares a slab among the cuts that follow each other', () => {
   const [first, second] = [slab.next(5_000), slab.next(5_000)]
   expect(second.buffer).toBe(first.buffer)
   expect(second.byteOffset).toBe(first.byteOffset + 5_000)
+})
+
+it('empties a buffer that has its memory for itself, and no other', () => {
+  const own = Buffer.allocUnsafeSlow(20_000)
+  const shared = Buffer.from('from the pool of Node')
+  const part = Buffer.alloc(100, 'a').subarray(0, 50)
+  for (const bytes of [own, shared, part, Buffer.alloc(0)]) free(bytes)
+  expect([own.length, shared.toString(), part.toString()]).toEqual([0, 'from the pool of Node', 'a'.repeat(50)])
 })
