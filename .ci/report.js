@@ -4,9 +4,11 @@ import { relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 
 export default class Report {
-  onTestRunEnd(modules, unhandled) {
+  onTestRunEnd(modules, unhandled, reason) {
     const files = Object.fromEntries(modules.map((module) => [relative('', module.moduleId), resultOf(module)]))
     const outside = unhandled.map((error) => `outside of tests: ${firstLine(error)}`)
+    // Tests that did not start count as skipped, and files that did not start are missing.
+    if (reason === 'interrupted') outside.push('the run was interrupted: tests are missing')
     writeFileSync(process.env['REPORT'], JSON.stringify({ files, outside }))
   }
 }

@@ -109,3 +109,21 @@ it('runs nothing again where many files fail', async () => {
   expect(test('report.json')).toBe(1)
   expect(failed('report.json')).toEqual([''])
 })
+
+it('does not count an interrupted run as passed', async () => {
+  const { test, failed, summary } = await project({
+    '../package.json': files['../package.json'],
+    '../vitest.config.js': files['../vitest.config.js'],
+    '../cancelling.js': `
+      export default class Cancelling {
+        onInit(vitest) { this.vitest = vitest }
+        onTestCaseResult() { return this.vitest.cancelCurrentRun('keyboard-input') }
+      }`,
+    'tests.test.js': `
+      it('passes', () => {})
+      it('is never reached', () => {})`,
+  })
+  test('report.json', '--reporter=./cancelling.js')
+  expect(summary('report.json')).toMatchObject({ status: 1, others: ['the run was interrupted: tests are missing'] })
+  expect(failed('report.json')).toEqual([''])
+})
