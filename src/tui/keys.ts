@@ -1,5 +1,18 @@
+/** Actions on the rows of a list, or on the text of an overlay. */
+export type ListAction =
+  | 'next-panel'
+  | 'previous-panel'
+  | 'up'
+  | 'down'
+  | 'page-up'
+  | 'page-down'
+  | 'first'
+  | 'last'
+  | 'detail'
+
 /** The actions of keys. */
 export type Action =
+  | ListAction
   | 'pause'
   | 'resume'
   | 'cancel'
@@ -13,15 +26,6 @@ export type Action =
   | 'help'
   | 'detach'
   | 'suspend'
-  | 'next-panel'
-  | 'previous-panel'
-  | 'up'
-  | 'down'
-  | 'page-up'
-  | 'page-down'
-  | 'first'
-  | 'last'
-  | 'detail'
   | 'close'
   | 'next-tab'
   | 'previous-tab'

@@ -1,4 +1,4 @@
-import type { Action } from './keys.ts'
+import type { Action, ListAction } from './keys.ts'
 import type { Detail, Row, TabView } from './panel.ts'
 import type { Feeds } from './poller.ts'
 
@@ -169,27 +169,6 @@ function close(view: View): View {
   if (view.overlay.kind !== 'none') return { ...view, overlay: { kind: 'none' } }
   return { ...view, filter: '', errorsOnly: false }
 }
-
-type ListAction = Exclude<
-  Action,
-  | 'pause'
-  | 'resume'
-  | 'cancel'
-  | 'adjust'
-  | 'filter'
-  | 'freeze'
-  | 'errors'
-  | 'save'
-  | 'copy'
-  | 'command'
-  | 'help'
-  | 'detach'
-  | 'suspend'
-  | 'close'
-  | 'next-tab'
-  | 'previous-tab'
-  | 'tab'
->
 
 function inList(view: View, action: ListAction, scene: Scene): KeyOutcome {
   const { overlay } = view

@@ -1,18 +1,16 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
-import { startChild } from '../helpers/child.ts'
-import { freePort, startDaemon } from '../helpers/daemon.ts'
+import { startDaemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { childrenOf, cpuOf, isGone } from '../helpers/processes.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { page } from '../http/api/shop.ts'
 import { until } from '../helpers/until.ts'
+import { startBelowShell } from './below-shell.ts'
 
-const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
 const processes = 3
 
@@ -107,29 +105,12 @@ describe('stopping', () => {
   })
 
   it('during the start exits with 0', async () => {
-    const cwd = await tempDir()
-    await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { processes, port: await freePort() } }))
-    const argv = [
-      'sh',
-      '-c',
-      '"$@" & echo "daemon $!"; wait $!; echo "ended $?"',
-      'sh',
-      process.execPath,
-      program,
-      'serve',
-    ] as unknown as [string]
-    const pidOf = (logs: string) => Number(/daemon (\d+)/.exec(logs)?.[1])
-    const shell = await startChild(argv, {
-      cwd,
-      env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd },
-      ready: async (logs) => pidOf(logs) > 0 && (await childrenOf(pidOf(logs))).length > 0,
-    })
-    onTestFinished(() => void shell.stop())
-    const children = await childrenOf(pidOf(shell.logs()))
-    process.kill(pidOf(shell.logs()), 'SIGTERM')
-    await until(() => shell.logs().includes('ended'))
-    expect(shell.logs()).toContain('ended 0')
+    const { pid, logs } = await startBelowShell(async (parent) => (await childrenOf(parent)).length > 0)
+    const children = await childrenOf(pid)
+    process.kill(pid, 'SIGTERM')
+    await until(() => logs().includes('ended'))
+    expect(logs()).toContain('ended 0')
     for (const pid of children) expect(await isGone(pid)).toBe(true)
-    expect(shell.logs()).not.toMatch(/fault|Error/)
+    expect(logs()).not.toMatch(/fault|Error/)
   })
 })

@@ -1,18 +1,17 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
-import { answers, startChild } from '../helpers/child.ts'
-import { freePort, startDaemon } from '../helpers/daemon.ts'
+import { answers } from '../helpers/child.ts'
+import { startDaemon } from '../helpers/daemon.ts'
 import { exchange } from '../helpers/exchange.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { childrenOf, isGone } from '../helpers/processes.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { page } from '../http/api/shop.ts'
 import { until } from '../helpers/until.ts'
+import { startBelowShell } from './below-shell.ts'
 
-const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 const id = '0190c0de-0000-7000-8000-000000000001'
 
 /** Starts a daemon with two processes and a configuration file that can be rewritten. */
@@ -58,29 +57,6 @@ describe('a child process', () => {
     expect(await daemon.stop()).toBe(0)
     for (const line of daemon.logs().trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg')
   })
-
-  /** Starts the daemon under a shell that outlives it. A daemon started directly would take its whole process group along. */
-  async function startBelowShell(ready: (pid: number, logs: string) => Promise<boolean>) {
-    const cwd = await tempDir()
-    await writeFile(join(cwd, 'pagecache.yaml'), stringify({ server: { processes: 2, port: await freePort() } }))
-    const argv = [
-      'sh',
-      '-c',
-      '"$@" & echo "daemon $!"; while :; do sleep 1; done',
-      'sh',
-      process.execPath,
-      program,
-      'serve',
-    ] as unknown as [string]
-    const pidOf = (logs: string) => Number(/daemon (\d+)/.exec(logs)?.[1])
-    const shell = await startChild(argv, {
-      cwd,
-      env: { ...process.env, PAGECACHE_PROJECT_DIR: cwd },
-      ready: async (logs) => pidOf(logs) > 0 && (await ready(pidOf(logs), logs)),
-    })
-    onTestFinished(() => void shell.stop())
-    return { pid: pidOf(shell.logs()), logs: shell.logs }
-  }
 
   it.each([
     { when: 'while it starts', ready: async (pid: number) => (await childrenOf(pid)).length > 0 },

@@ -22,7 +22,7 @@ async function openApp(config: object = {}): Promise<App> {
 }
 
 describe('a stage', () => {
-  it('is made from a name, with the defaults of the contract', async () => {
+  it('is made from a name, with the documented defaults', async () => {
     const { stage } = await perform(await openApp(), stages.createStage, { name: 'Sale' })
     expect(stage).toMatchObject({
       name: 'Sale',

@@ -24,6 +24,7 @@ import { PagecacheError } from '../../src/errors.ts'
 import { openRecords, type Records } from '../../src/records/open.ts'
 import { migrations } from '../../src/records/migrations/list.ts'
 import type { Migration } from '../../src/records/migrate.ts'
+import { runRow } from '../warmup/run-row.ts'
 
 const script = join(import.meta.dirname, 'open-in-child.ts')
 let root: string
@@ -89,14 +90,20 @@ describe('a new database', () => {
     expect(await pragma('journal_mode')).toBe('wal')
     expect(await pragma('synchronous')).toBe(2)
     expect(statSync(directory).mode & 0o777).toBe(0o700)
-    await db.insertInto('warmup_runs').values(run('a')).execute()
+    await db
+      .insertInto('warmup_runs')
+      .values(runRow({ id: 'a' }))
+      .execute()
     for (const name of readdirSync(directory))
       expect([name, statSync(join(directory, name)).mode & 0o777]).toEqual([name, 0o600])
   })
 
   it('keeps its rows after a second start', async () => {
     const first = await openRecords({ directory, now: Date.now })
-    await first.db.insertInto('warmup_runs').values(run('a')).execute()
+    await first.db
+      .insertInto('warmup_runs')
+      .values(runRow({ id: 'a' }))
+      .execute()
     await first.close()
     const { db } = await open()
     expect(await db.selectFrom('warmup_runs').select('id').execute()).toEqual([{ id: 'a' }])
@@ -240,7 +247,7 @@ describe('while another process holds the lock', () => {
     const turns = countTurns()
     const error = await db
       .insertInto('warmup_runs')
-      .values(run('a'))
+      .values(runRow({ id: 'a' }))
       .execute()
       .then(
         () => null,
@@ -256,7 +263,10 @@ describe('while another process holds the lock', () => {
     const { db } = await open()
     const child = startChild('lock')
     await says(child, 'locked')
-    const written = db.insertInto('warmup_runs').values(run('a')).execute()
+    const written = db
+      .insertInto('warmup_runs')
+      .values(runRow({ id: 'a' }))
+      .execute()
     child.stdin!.write('go\n')
     await written
     expect(await db.selectFrom('warmup_runs').select('id').execute()).toEqual([{ id: 'a' }])
@@ -268,27 +278,4 @@ function countTurns(): { stop(): number } {
   let turns = 0
   const timer = setInterval(() => void (turns += 1), 10)
   return { stop: () => (clearInterval(timer), turns) }
-}
-
-function run(id: string) {
-  return {
-    id,
-    status: 'running' as const,
-    sales_channel_id: null,
-    batch_size: 50,
-    force: 0,
-    total_urls: 0,
-    checked_urls: 0,
-    processed_urls: 0,
-    skipped_urls: 0,
-    failed_urls: 0,
-    urls_per_second: 0,
-    message: null,
-    discovery: '{}',
-    created_at: 1,
-    updated_at: 1,
-    finished_at: null,
-    paused_at: null,
-    paused_for: 0,
-  }
 }

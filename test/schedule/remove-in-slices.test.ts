@@ -4,6 +4,7 @@ import { nextLimit, removeInSlices } from '../../src/schedule/remove-in-slices.t
 import { realTiming } from '../../src/lib/timing.ts'
 import { pruneRuns } from '../../src/warmup/run/prune-runs.ts'
 import { start, testQueue } from '../queue/open-queue.ts'
+import { runRow } from '../warmup/run-row.ts'
 
 it('a slice grows until it takes four milliseconds, and shrinks at once', () => {
   expect(nextLimit(100, 1)).toBe(200)
@@ -63,26 +64,9 @@ it('removes old ended warmups with their dependent rows and keeps running and pa
   for (const [id, status, finished] of statuses) {
     await db
       .insertInto('warmup_runs')
-      .values({
-        id,
-        status,
-        sales_channel_id: null,
-        batch_size: 1,
-        force: 0,
-        total_urls: 3,
-        checked_urls: 0,
-        processed_urls: 0,
-        skipped_urls: 0,
-        failed_urls: 0,
-        urls_per_second: 0,
-        message: null,
-        discovery: '{}',
-        created_at: start - 99,
-        updated_at: start - 99,
-        finished_at: finished,
-        paused_at: null,
-        paused_for: 0,
-      })
+      .values(
+        runRow({ id, status, total_urls: 3, created_at: start - 99, updated_at: start - 99, finished_at: finished }),
+      )
       .execute()
     for (let number = 0; number < 3; number++) {
       await db

@@ -12,6 +12,7 @@ import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { WarmupBench } from '../helpers/warmup-bench.ts'
 import { until } from '../helpers/until.ts'
+import { runRow } from './run-row.ts'
 
 const id = '0190c0de-0000-7000-8000-000000000001'
 const page = {
@@ -54,26 +55,7 @@ it('purged URLs are listed if they were cached and have not been found gone sinc
   await purge(records, 'http://a/gone', 200)
   await records.db
     .insertInto('warmup_runs')
-    .values({
-      id,
-      status: 'completed',
-      sales_channel_id: null,
-      batch_size: 50,
-      force: 0,
-      total_urls: 0,
-      checked_urls: 0,
-      processed_urls: 0,
-      skipped_urls: 0,
-      failed_urls: 0,
-      urls_per_second: 0,
-      message: null,
-      discovery: '{}',
-      created_at: 1,
-      updated_at: 1,
-      finished_at: 1,
-      paused_at: null,
-      paused_for: 0,
-    })
+    .values(runRow({ id, status: 'completed', finished_at: 1 }))
     .execute()
   await records.db
     .insertInto('warmup_failures')

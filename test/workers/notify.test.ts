@@ -15,6 +15,7 @@ import { openApp } from '../operations/pages-project.ts'
 import { perform } from '../operations/perform.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
+import { runRow } from '../warmup/run-row.ts'
 
 const webhooks = [{ name: 'ops', url: 'http://127.0.0.1:9/hook' }]
 
@@ -54,27 +55,20 @@ async function addRun(
   const { db } = await app.records()
   await db
     .insertInto('warmup_runs')
-    .values({
-      id,
-      status: 'completed',
-      sales_channel_id: 'shop',
-      batch_size: 10,
-      force: 0,
-      total_urls: 10,
-      checked_urls: 10,
-      processed_urls: 10,
-      skipped_urls: 0,
-      failed_urls: 0,
-      urls_per_second: 1,
-      message: null,
-      discovery: '{}',
-      created_at: at,
-      updated_at: at,
-      finished_at: at,
-      paused_at: null,
-      paused_for: 0,
-      ...values,
-    })
+    .values(
+      runRow({
+        id,
+        status: 'completed',
+        sales_channel_id: 'shop',
+        total_urls: 10,
+        checked_urls: 10,
+        processed_urls: 10,
+        created_at: at,
+        updated_at: at,
+        finished_at: at,
+        ...values,
+      }),
+    )
     .execute()
 }
 

@@ -1,28 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { percentage, startRate, toProgress, updateRate } from '../../../src/warmup/run/progress.ts'
-import type { WarmupRunRow } from '../../../src/records/schema.ts'
+import { runRow } from '../run-row.ts'
 
-const row: WarmupRunRow = {
+const row = runRow({
   id: '0190c0de-0000-7000-8000-000000000001',
-  status: 'running',
-  sales_channel_id: null,
-  concurrency: null,
-  batch_size: 50,
-  force: 0,
   total_urls: 300,
   processed_urls: 190,
   skipped_urls: 20,
   failed_urls: 9,
   urls_per_second: 12.3456,
   checked_urls: 203,
-  message: null,
-  discovery: '{}',
   created_at: 0,
   updated_at: 1500,
-  finished_at: null,
-  paused_at: null,
-  paused_for: 0,
-}
+})
 
 it('the record has exactly the public fields', () => {
   expect(toProgress(row)).toEqual({
