@@ -24,22 +24,22 @@ export async function monitor(session: Session, { tui }: { tui: boolean }): Prom
     watchOnScreen({ source, tabs: monitorTabs, leaving: () => 'leave', untilEnd: false, signal }),
   )
   const state = await readLast(source, feeds, finalReadTimeout)
-  const output = new Output()
-  for (const line of monitorSummary(state)) output.line(line)
+  if (!session.quiet) for (const line of monitorSummary(state)) new Output().line(line)
   if (error !== null) throw error
   if (signal.aborted) throw interrupted()
   return state
 }
 
 /** Prints a summary line when one is due, until interrupted. Only a failure of the first reading ends it. */
-async function monitorInLines(source: Source, { signal, tell }: Session): Promise<never> {
+async function monitorInLines(source: Source, { signal, tell, quiet }: Session): Promise<never> {
+  const output = new Output()
   let state = await readAll(source)
   let printed: { state: SystemState; at: number } | null = null
   let lastError = ''
   for (;;) {
     const now = performance.now()
     if (isDueLine(printed, state, now)) {
-      tell(printable(monitorSummary(state).join('; ')))
+      if (!quiet) output.line(monitorSummary(state).join('; '))
       printed = { state, at: now }
     }
     await sleep(readInterval, undefined, { signal }).catch(() => {})

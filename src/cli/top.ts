@@ -49,7 +49,7 @@ async function topOnScreen(session: Session, { filter }: TopOptions): Promise<vo
     watchOnScreen({ source, tabs, leaving: () => 'leave', untilEnd: false, signal }),
   )
   const tail = (feeds['live']?.value ?? null) as Tail | null
-  if (tail !== null) new Output().line(liveInShort(tail, performance.now()))
+  if (tail !== null && !session.quiet) new Output().line(liveInShort(tail, performance.now()))
   if (error !== null) throw error
 }
 
@@ -61,7 +61,8 @@ async function assertLive(source: Source, filter: TopOptions['filter'], signal: 
 }
 
 async function topInLines(session: Session, { filter, json, limit }: TopOptions): Promise<void> {
-  const printer = json ? new JsonPrinter() : new LinePrinter(session)
+  // With --quiet, only an explicit --json prints requests.
+  const printer = session.quiet && !session.json ? null : json ? new JsonPrinter() : new LinePrinter(session)
   const end = new AbortController()
   let left = limit ?? Infinity
   await follow({
@@ -75,9 +76,9 @@ async function topInLines(session: Session, { filter, json, limit }: TopOptions)
       if (event.kind === 'requests') {
         const requests = event.requests.slice(0, left)
         left -= requests.length
-        await printer.requests({ requests, notShown: event.notShown })
+        await printer?.requests({ requests, notShown: event.notShown })
         if (left <= 0) end.abort()
-      } else await printer.processes(event)
+      } else await printer?.processes(event)
     },
     onInterruption: (reason) => {
       if (reason !== null) session.tell(printable(`No response, retrying: ${reason}`))

@@ -52,3 +52,20 @@ it('prints a result of a remote daemon that it does not know', async () => {
   vi.restoreAllMocks()
   expect(printed).toContain('constructor')
 })
+
+it('prints no request with --quiet, except for --json', async () => {
+  const request = { at: '', method: 'GET', result: 'hit', reason: null, status: 200, ms: 1, type: 'cms', host: 'a' }
+  let printed = ''
+  vi.spyOn(process.stdout, 'write').mockImplementation(((text: unknown) => ((printed += String(text)), true)) as never)
+  const perform = async (_: unknown, __: unknown, { emit }: Follower) => {
+    await emit({ kind: 'processes', processes: 1 })
+    await emit({ kind: 'requests', requests: [{ ...request, path: '/' }], notShown: 0 })
+  }
+  const session = { performer: { perform }, signal: new AbortController().signal, sourceName: 'here', quiet: true }
+  // A pipe gets lines of JSON without --json too.
+  await top({ ...session, json: false } as never, { filter: {}, json: true, tui: false, limit: 1 })
+  const withoutJson = printed
+  await top({ ...session, json: true } as never, { filter: {}, json: true, tui: false, limit: 1 })
+  vi.restoreAllMocks()
+  expect([withoutJson, printed.split('\n').length]).toEqual(['', 3])
+})
