@@ -88,9 +88,9 @@ function chartsBlock(tail: Tail, now: number): Block {
     return chartLines(
       '1 min',
       [
-        { name: `requests, up to ${shortRate(fastest)}/s`, values: counts, most: fastest, tone: 'accent' },
+        { name: `requests per second, peak ${shortRate(fastest)}`, values: counts, most: fastest, tone: 'accent' },
         { name: 'hit ratio, 0 to 100 %', values: ratios, most: 1, tone: 'good' },
-        { name: `slowest, up to ${shortMs(longest)}`, values: slowest, most: longest, tone: 'warn' },
+        { name: `slowest request, peak ${shortMs(longest)}`, values: slowest, most: longest, tone: 'warn' },
       ],
       width,
       rows,

@@ -64,9 +64,9 @@ function wideCharts(points: Traffic['series'], width: number, rows: number): Lin
   const latencies = points.map(({ p95 }) => p95 ?? 0)
   const [fastest, slowest] = [Math.max(0, ...rates), Math.max(0, ...latencies)]
   const shown = [
-    { name: `requests, up to ${shortRate(fastest)}/s`, values: rates, most: fastest, tone: 'accent' },
+    { name: `requests per second, peak ${shortRate(fastest)}`, values: rates, most: fastest, tone: 'accent' },
     { name: 'hit ratio, 0 to 100 %', values: points.map(({ hitRatio }) => hitRatio ?? 0), most: 1, tone: 'good' },
-    { name: `p95, up to ${shortMs(slowest)}`, values: latencies, most: slowest, tone: 'warn' },
+    { name: `95th percentile, peak ${shortMs(slowest)}`, values: latencies, most: slowest, tone: 'warn' },
   ] as const
   return chartLines('1 h', shown, width, rows)
 }
