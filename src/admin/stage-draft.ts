@@ -68,7 +68,7 @@ export function toDraft(stage: Stage | null): Draft {
 }
 
 /** Converts a draft to the request body. The API validates it and explains errors. */
-export function toBody(draft: Draft): Readonly<Record<string, unknown>> {
+export function toBody(draft: Draft) {
   return {
     name: draft.name,
     active: draft.active,
@@ -91,11 +91,28 @@ export function toBody(draft: Draft): Readonly<Record<string, unknown>> {
 }
 
 /** The settings in which two drafts differ. A save sends only these, so it keeps settings that someone else has saved meanwhile. */
-export function toChanges(draft: Draft, base: Draft): object {
-  const before = toBody(base)
-  return Object.fromEntries(
-    Object.entries(toBody(draft)).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
-  )
+export function toChanges(draft: Draft, base: Draft): Entries {
+  const [now, before] = [toBody(draft), toBody(base)]
+  const { content, look, trigger, ...settings } = differing(now, before)
+  return {
+    ...settings,
+    ...(content === undefined ? {} : { content: withBoth(differing(now.content, before.content), now.content) }),
+    ...(look === undefined ? {} : { look: differing(now.look, before.look) }),
+    ...(trigger === undefined ? {} : { trigger: differing(now.trigger, before.trigger) }),
+  }
+}
+
+type Entries = Readonly<Record<string, unknown>>
+
+/** The entries of `now` that `before` has not. */
+function differing<T extends object>(now: T, before: T): Partial<T> {
+  const isNew = (name: string) => JSON.stringify(now[name as keyof T]) !== JSON.stringify(before[name as keyof T])
+  return Object.fromEntries(Object.entries(now).filter(([name]) => isNew(name))) as Partial<T>
+}
+
+/** Sends text and HTML together: the API removes the HTML for a text alone, but reports that both are set. */
+function withBoth(changes: Entries, { text, html }: ReturnType<typeof toContent>): Entries {
+  return 'text' in changes || 'html' in changes ? { ...changes, text, html } : changes
 }
 
 function orNull(text: string): string | null {

@@ -4,7 +4,7 @@ import { Act, DangerZone } from './actions.tsx'
 import { Arriving } from './arriving.tsx'
 import type { Stage, StageList } from './answers.ts'
 import { useApi } from './api-context.ts'
-import { formatCount, formatTime } from './format.ts'
+import { formatTime } from './format.ts'
 import { keepDraft, newStage, readDraft } from './kept-drafts.ts'
 import { LocalPager, LocalSearch, pick, useList } from './list.tsx'
 import { Known, Panel } from './parts.tsx'
@@ -12,15 +12,26 @@ import { useRoute } from './route.ts'
 import { StageForm } from './stage-form.tsx'
 import { DeleteStage, EraseCustomer, Statistics } from './stage-statistics.tsx'
 import { Table } from './table.tsx'
-import { useResource } from './use-resource.ts'
+import { useAnswer, useResource, type Ask } from './use-resource.ts'
 
-/** The maximum number of stages that the page lists. */
+/** The longest list that the API answers. */
 const most = 1000
+
+/** Reads all stages, so that the whole list can be searched and sorted. */
+const readAll: Ask<StageList> = async (api, signal, show) => {
+  const items: Stage[] = []
+  for (;;) {
+    const part = await api.get<StageList>('vendor-stage/stages', { limit: most, offset: items.length }, signal)
+    items.push(...part.items)
+    if (part.items.length === 0 || items.length >= part.total) return { ...part, items }
+    show({ ...part, items: [...items] })
+  }
+}
 
 export function StagesView() {
   const api = useApi()
   const { params, change } = useRoute()
-  const stages = useResource<StageList>('vendor-stage/stages', { limit: most }, 5000)
+  const stages = useAnswer('stages', readAll, 5000)
   const edited = api.canWrite ? params['edit'] : undefined
   const chosen = params['stage']
   const nameOf = (id: string) => printable(stages.value?.items.find((stage) => stage.id === id)?.name ?? id)
@@ -50,11 +61,7 @@ export function StagesView() {
           ) : null
         }
       >
-        <Known of={stages}>
-          {({ items, total }) => (
-            <StageTable items={items} isWhole={items.length === total} onDuplicated={duplicated} />
-          )}
-        </Known>
+        <Known of={stages}>{({ items }) => <StageTable items={items} onDuplicated={duplicated} />}</Known>
       </Panel>
       {edited ? (
         <Arriving key={edited}>
@@ -94,12 +101,10 @@ function Edited({ id, ...then }: EditedProps) {
 
 interface StageTableProps {
   items: readonly Stage[]
-  /** Whether `items` are all stages. */
-  isWhole: boolean
   onDuplicated(copy: Stage): void
 }
 
-function StageTable({ items, isWhole, onDuplicated }: StageTableProps) {
+function StageTable({ items, onDuplicated }: StageTableProps) {
   const list = useList('stages', 50)
   const found = pick(
     list,
@@ -123,16 +128,9 @@ function StageTable({ items, isWhole, onDuplicated }: StageTableProps) {
         keys={found.map(({ id }) => id)}
         sort="here"
         part={list}
-        isWhole={isWhole}
         empty={list.search === '' ? 'No stages yet.' : 'Nothing matches.'}
       />
       <LocalPager list={list} total={found.length} />
-      {isWhole ? null : (
-        <p class="soft">
-          These are the first {formatCount(most)} stages. <code>pagecache stage:list --offset {most}</code> lists the
-          others.
-        </p>
-      )}
     </>
   )
 }

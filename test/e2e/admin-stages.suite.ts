@@ -8,7 +8,7 @@ import { daemon, go, hasChromium, logIn, open, openSession, operator } from './o
 /** Work on popup stages, on the page that the test file has opened. */
 export function describeStageWork(): void {
   describe.skipIf(!hasChromium)('popup stages on the operators’ page', () => {
-    it('pages the list of popup stages, and keeps the name of one on another page', async () => {
+    it('pages the list of all popup stages, and keeps the name of one on another page', async () => {
       const names = Array.from({ length: 51 }, (_, index) => `stage-${String(index).padStart(2, '0')}`)
       const { headers } = await openSession(operator)
       const stages = `${daemon.url}/api/_action/vendor-stage/stages`
@@ -17,12 +17,16 @@ export function describeStageWork(): void {
         await exchange(stages, { method: 'POST', ...body, headers: { ...headers, ...body.headers } })
       }
       const page = await open({}, operator)
+      // As if there were more than the API answers at once.
+      await page.route(/\/stages\?/, (route) => route.continue({ url: route.request().url().replace('=1000', '=20') }))
       await go(page, 'Popup stages')
       await page.getByText('1 to 50 of 51').waitFor()
       await page.getByRole('button', { name: 'Statistics of stage-00' }).click()
       await page.getByRole('button', { name: 'Next' }).click()
       await page.getByRole('button', { name: 'Edit stage-50' }).waitFor()
       await page.getByRole('heading', { name: 'Statistics of stage-00' }).waitFor()
+      // It would ask for the statistics of a deleted stage.
+      await page.close()
       const { items } = jsonOf(await exchange(`${stages}?limit=100`, { headers })) as { items: { id: string }[] }
       for (const { id } of items) await exchange(`${stages}/${id}`, { method: 'DELETE', headers })
     })
@@ -65,19 +69,20 @@ export function describeStageWork(): void {
       const read = async () =>
         (jsonOf(await exchange(stages, { headers })) as { items: Record<string, unknown>[] }).items
       const { id } = (await read()).find((stage) => stage['name'] === 'Autumn') as { id: string }
-      const body = json({ frequency: 'once' })
+      const body = json({ frequency: 'once', content: { dismissLabel: 'No, thanks' }, look: { position: 'bar' } })
       await exchange(`${stages}/${id}`, { method: 'PATCH', ...body, headers: { ...headers, ...body.headers } })
       await page.context().clearCookies()
       await page.getByText('The session has ended').waitFor()
       await page.goto(`${daemon.url}/admin#overview`)
       await logIn(page)
       await page.goto(`${daemon.url}/admin#stages?edit=${id}`)
-      await page.getByText('Someone has saved this stage since your changes began.').waitFor()
+      await page.getByText('Someone has saved this stage since you began editing it.').waitFor()
       expect(await headline.inputValue()).toBe('Second leaves')
       await save(page)
       expect((await read()).find((stage) => stage['id'] === id)).toMatchObject({
         frequency: 'once',
-        content: { headline: 'Second leaves' },
+        content: { headline: 'Second leaves', dismissLabel: 'No, thanks' },
+        look: { position: 'bar' },
       })
       await page.getByRole('button', { name: 'Edit Autumn' }).click()
       await headline.fill('Third leaves')
