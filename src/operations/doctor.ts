@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { described } from './fields.ts'
-import type { Check } from './doctor/finding.ts'
+import { warned, type Check } from './doctor/finding.ts'
 import { checkChannelPorts } from './doctor/channel-port-check.ts'
 import { checkCustomerToken } from './doctor/customer-token-check.ts'
 import { checkErrorPage } from './doctor/error-page-check.ts'
@@ -26,11 +26,15 @@ import { defineOperation } from './operation.ts'
 const checks: readonly Check[] = [
   checkNode,
   checkConfiguration,
-  checkDaemon,
   checkVariables,
   checkDirectories,
   checkDisk,
   checkOpenFiles,
+]
+
+/** Checks of what the configuration describes. With an invalid one they would examine the defaults instead. */
+const configuredChecks: readonly Check[] = [
+  checkDaemon,
   checkRecords,
   checkPostgres,
   checkPages,
@@ -47,6 +51,12 @@ const checks: readonly Check[] = [
   checkReverseProxies,
   checkSharedPages,
 ]
+
+const skipped = warned(
+  'not checked',
+  'Records, pages, queue, tasks, port, sales channels and reverse proxies: they depend on the configuration.',
+  'Correct the configuration, then run pagecache doctor again.',
+)
 
 export const doctor = defineOperation({
   name: 'doctor',
@@ -65,7 +75,10 @@ export const doctor = defineOperation({
   }),
   http: { method: 'GET', path: '/doctor' },
   async run({ app, signal }) {
-    const findings = (await Promise.all(checks.map((check) => check(app, signal)))).flat()
+    const isValid = app.loaded.fault === null
+    const due = isValid ? [...checks, ...configuredChecks] : checks
+    const findings = (await Promise.all(due.map((check) => check(app, signal)))).flat()
+    if (!isValid) findings.push(skipped)
     return { success: findings.every((finding) => finding.status !== 'failed'), checks: findings }
   },
 })

@@ -18,7 +18,7 @@ describe('a project', () => {
     }
   })
 
-  it('reports an invalid configuration and still runs the other checks', async () => {
+  it('reports an invalid configuration, and skips what depends on it', async () => {
     const { success, checks } = await examine('server: { port: x }')
     expect(success).toBe(false)
     expect(checks['configuration']).toMatchObject({
@@ -26,6 +26,14 @@ describe('a project', () => {
       message: expect.stringContaining('server.port') as string,
     })
     expect(checks['node']?.status).toBe('passed')
+    expect(checks['free disk']?.status).toBe('passed')
+    // The defaults would say that port 8080 is free.
+    expect(checks['port']).toBeUndefined()
+    expect(checks['records']).toBeUndefined()
+    expect(checks['not checked']).toMatchObject({
+      status: 'warned',
+      message: expect.stringContaining('port') as string,
+    })
   })
 
   it('fails if var is a file', async () => {

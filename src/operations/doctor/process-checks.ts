@@ -23,7 +23,7 @@ export const checkConfiguration: Check = async (app) => {
 /** Whether the running daemon uses the configuration that this command sees. */
 export const checkDaemon: Check = async (app) => {
   const daemon = findDaemon(app.loaded.places.dataDir)
-  if (daemon === null || app.loaded.fault !== null) return []
+  if (daemon === null) return []
   const mismatch = compareWithDaemon(app.loaded, daemon)
   if (mismatch !== null) return [warned('daemon', mismatch.message, mismatch.remedy)]
   return [passed('daemon', `process ${daemon.process.pid} at ${daemon.url} runs with this configuration`)]
