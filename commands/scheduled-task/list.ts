@@ -7,7 +7,7 @@ const columns: readonly Column<EntryOf<typeof listScheduledTasks>>[] = [
   { name: 'Name', value: (task) => task.name, kind: 'url' },
   { name: 'Next execution', value: (task) => task.nextExecution, kind: 'time' },
   { name: 'Last execution', value: (task) => task.lastExecution, kind: 'time', minor: true },
-  { name: 'Run interval', value: (task) => task.runInterval, minor: true },
+  { name: 'Run interval', value: (task) => task.runInterval, kind: 'seconds', minor: true },
   { name: 'Status', value: (task) => task.status },
 ]
 

@@ -3,7 +3,7 @@ import type { Cell } from './output.ts'
 
 export interface FittedColumn {
   name: string
-  kind?: 'url' | 'text' | 'time' | 'id' | undefined
+  kind?: 'url' | 'text' | 'time' | 'seconds' | 'id' | undefined
   minor?: true | undefined
   cells: readonly Cell[]
 }

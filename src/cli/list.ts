@@ -2,6 +2,7 @@ import * as Flags from '@oclif/core/flags'
 import type { OutputFlags } from '@oclif/core/interfaces'
 import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
+import { formatDuration } from '../lib/format.ts'
 import { printable, readableUrl } from '../lib/safe-text.ts'
 import { limitFlag, offsetFlag } from './flags.ts'
 import { fitColumns } from './fit-columns.ts'
@@ -19,9 +20,9 @@ export interface Column<Item> {
   value(item: Item): Cell
   /**
    * How a terminal shows the value. `url`: with decoded letters, shortened in the middle if it is too long. `text`: shortened at the end.
-   * `time`: an ISO stamp, shown relative to now. `id`: shortened to a unique beginning, which commands accept.
+   * `time`: an ISO stamp, shown relative to now. `seconds`: shown with a unit. `id`: shortened to a unique beginning, which commands accept.
    */
-  kind?: 'url' | 'text' | 'time' | 'id'
+  kind?: 'url' | 'text' | 'time' | 'seconds' | 'id'
   /** Shows the value on a terminal, for example with its unit; sorting uses the value itself. */
   show?(item: Item): Cell
   /** Left out first where space is short. */
@@ -92,6 +93,8 @@ function showColumn<Item>(column: Column<Item>, items: readonly Item[], iso: boo
   if (column.kind === 'id') return shortIds(values)
   if (column.kind === 'url') return values.map((value) => (typeof value === 'string' ? readableUrl(value) : value))
   if (column.kind === 'time' && !iso) return values.map((value) => relativeTime(value, Date.now()))
+  if (column.kind === 'seconds')
+    return values.map((value) => (typeof value === 'number' ? formatDuration(value) : value))
   return column.show === undefined ? values : items.map((item) => column.show!(item))
 }
 

@@ -81,9 +81,12 @@ function guideTo({ code, exit, stack }: Failure): string | null {
 function printText(failure: Failure, color: boolean): void {
   const { message, stack, exit } = failure
   const hint = failure.hint ?? guideTo(failure)
-  const label = exit === 0 ? '' : color ? `${styleText('red', 'Error:', { stream: process.stderr })} ` : 'Error: '
-  const lines = message.split('\n').map(printable)
-  process.stderr.write(`${label}${lines.join('\n')}\n`)
-  if (hint) process.stderr.write(`${printable(hint)}\n`)
+  const output = new Output(process.stderr)
+  const toLines = (text: string) => output.wrap(text.split('\n').map(printable).join('\n')).join('\n')
+  const label = 'Error:'
+  const text = toLines(exit === 0 ? message : `${label} ${message}`)
+  const painted = color && exit !== 0 ? styleText('red', label, { stream: process.stderr }) : ''
+  process.stderr.write(`${painted}${painted === '' ? text : text.slice(label.length)}\n`)
+  if (hint) process.stderr.write(`${toLines(hint)}\n`)
   if (stack) process.stderr.write(`${stack}\nThis is a bug in pagecache. Please report it.\n`)
 }

@@ -1,4 +1,5 @@
 import { printable } from '../lib/safe-text.ts'
+import { Output } from './output.ts'
 
 /** Messages kept while the terminal UI is drawn; older ones are dropped. */
 const maxHeld = 20
@@ -13,7 +14,7 @@ export class Messages {
   tell(message: string): void {
     if (this.quiet) return
     if (this.#held) this.#held.push(message)
-    else process.stderr.write(`${message}\n`)
+    else process.stderr.write(`${new Output(process.stderr).wrap(message).join('\n')}\n`)
   }
 
   /** Prints a message once, even if several operations of a command report it. */

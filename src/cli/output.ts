@@ -30,30 +30,24 @@ export class Output {
 
   /** Prints a sentence, wrapped on a terminal. */
   prose(text: string): void {
-    for (const line of this.#wrap(text, 0)) this.line(line)
+    for (const line of this.wrap(text)) this.line(line)
   }
 
   /** Prints `name: value` lines; on a terminal aligned, with long values wrapped beneath their beginning. */
   pairs(pairs: readonly (readonly [name: string, value: Cell])[]): void {
     const width = this.terminal ? Math.max(...pairs.map(([name]) => name.length)) + 2 : 0
     for (const [name, value] of pairs) {
-      const [first = '', ...more] = this.#wrap(toText(value), width + 1)
+      const [first = '', ...more] = this.wrap(toText(value), width + 1)
       this.line(`${`${name}:`.padEnd(width)} ${first}`)
       for (const line of more) this.line(' '.repeat(width + 1) + line)
     }
   }
 
-  /** Breaks text at spaces into lines that fit beside an indent. A longer word, such as a URL to copy, stays whole. */
-  #wrap(text: string, indent: number): string[] {
+  /** On a terminal, breaks text at spaces into lines that fit beside an indent. A longer word, such as a URL to copy, stays whole. */
+  wrap(text: string, indent = 0): string[] {
     if (!this.terminal) return [text]
     const most = Math.max(20, this.columns - indent)
-    const lines: string[] = []
-    for (const word of text.split(' ')) {
-      const joined = `${lines.at(-1)} ${word}`
-      if (lines.length > 0 && joined.length <= most) lines[lines.length - 1] = joined
-      else lines.push(word)
-    }
-    return lines
+    return text.split('\n').flatMap((line) => wrapLine(line, most))
   }
 
   /** Prints text after a label; on a terminal, wraps it and aligns further lines beneath the first. */
@@ -106,6 +100,16 @@ export class Output {
       for (const [column, name] of head.entries()) this.line(`${name}: ${toText(row[column] ?? null)}`)
     }
   }
+}
+
+function wrapLine(text: string, most: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const joined = `${lines.at(-1)} ${word}`
+    if (lines.length > 0 && joined.length <= most) lines[lines.length - 1] = joined
+    else lines.push(word)
+  }
+  return lines
 }
 
 function toText(value: Cell): string {

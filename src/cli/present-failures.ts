@@ -24,8 +24,8 @@ export async function presentFailures(
   if (output.terminal && reasons.length > 0 && !flags.jsonl) {
     output.line('Reasons:')
     for (const { count, error, remedy } of reasons) {
-      output.line(`  ${formatCount(count)} × ${error}`)
-      if (remedy !== null) output.line(`      ${remedy}`)
+      await output.hanging(`  ${formatCount(count)} × `, error)
+      if (remedy !== null) await output.hanging('      ', remedy)
     }
   }
   await presentList({ columns, items, total, noun: 'failure', empty: 'No page failed.' }, output, flags)

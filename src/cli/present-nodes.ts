@@ -15,7 +15,7 @@ const columns: readonly Column<NodeValue>[] = [
 
 /** Prints the machines of the cluster. */
 export async function presentNodes(value: ValueOf<typeof listNodes>, output: Output, flags: ViewFlags): Promise<void> {
-  if (!value.clustered && !flags.csv && !flags.jsonl) return output.line(noCluster)
+  if (!value.clustered && !flags.csv && !flags.jsonl) return output.prose(noCluster)
   const empty = 'No daemon runs on any machine of this cluster. Start one with: pagecache serve'
   await presentList({ columns, ...value, noun: 'node', empty }, output, flags)
 }

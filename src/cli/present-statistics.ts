@@ -52,10 +52,10 @@ export async function presentStatistics(value: Statistics, ratios: Ratios | null
     ...(value.shared === undefined ? [] : [sharedHits(value.shared)]),
   ])
   if (value.nodes !== undefined) await presentStores(value.nodes, output)
-  output.line()
   // A pipe gets every type, so that a script finds the same lines each time.
   const types = pageTypes.filter((type) => !output.terminal || value.byType[type] > 0)
   if (types.length === 0) return
+  output.line()
   const items = types.map((type) => ({ type, ...value.byTypeDetailed[singular[type]] }))
   await presentList({ columns, items, noun: 'type', empty: '' }, output, null)
 }

@@ -13,7 +13,7 @@ type Group = TrafficTotals & { name: string }
 /** Prints what visitors got: totals, groups, the most frequent misses, and a chart of the requests; in a pipe, the groups and the series. */
 export async function presentTraffic(value: Traffic, by: Grouping, output: Output): Promise<void> {
   const { totals } = value
-  if (totals.requests === 0) return output.prose(`No requests from ${inUtc(value.from)} to ${inUtc(value.to)}.`)
+  if (totals.requests === 0) return output.prose(`No requests from ${inUtc(value.from)} to ${inUtc(value.to)} UTC.`)
   output.pairs([
     ['Requests', formatCount(totals.requests)],
     ['Hit ratio', formatRatio(totals.hitRatio)],

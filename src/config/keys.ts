@@ -85,6 +85,7 @@ function schemaAt(path: KeyPath): Schema | undefined {
 function step(schema: Schema | undefined, part: string | number): Schema | undefined {
   const bare = unwrap(schema)
   if (isList(bare)) return bare._zod.def.element
+  if (isRecord(bare)) return bare._zod.def.valueType
   return isSection(bare) && Object.hasOwn(bare._zod.def.shape, part) ? bare._zod.def.shape[part] : undefined
 }
 
@@ -92,12 +93,17 @@ function isList(schema: Schema | undefined): schema is z.core.$ZodArray {
   return schema?._zod.def.type === 'array'
 }
 
+/** A group whose keys are names that the operator chose. */
+function isRecord(schema: Schema | undefined): schema is z.core.$ZodRecord {
+  return schema?._zod.def.type === 'record'
+}
+
 function isSection(schema: Schema | undefined): schema is z.core.$ZodObject {
   return schema?._zod.def.type === 'object'
 }
 
 function isScalar(schema: Schema | undefined): boolean {
-  return schema !== undefined && !isList(schema) && !isSection(schema) && schema._zod.def.type !== 'record'
+  return schema !== undefined && !isList(schema) && !isSection(schema) && !isRecord(schema)
 }
 
 function unwrap(schema: Schema | undefined): Schema | undefined {

@@ -116,3 +116,13 @@ it('keeps code, hint and exit code of a PagecacheError; any other error is a bug
   })
   expect(toFailure('thrown text')).toMatchObject({ message: 'thrown text', exit: 1 })
 })
+
+it('wraps each line of a text by itself, and keeps its indent', () => {
+  const { output } = capture(true, 24)
+  expect(output.wrap('Two settings are wrong:\n  server.port: expected a number')).toEqual([
+    'Two settings are wrong:',
+    '  server.port: expected',
+    'a number',
+  ])
+  expect(capture(false).output.wrap('one\ntwo '.repeat(20))).toHaveLength(1)
+})

@@ -70,10 +70,10 @@ describe.runIf(existsSync('/dev/full'))('a full disk', () => {
 describe('colour', () => {
   const red = '\u001b[31m'
 
-  /** Runs on a pseudo-terminal and returns what was written to it. */
+  /** Runs on a pseudo-terminal of 80 columns and returns what was written to it. */
   async function onTerminal(args: string, env: Record<string, string> = {}): Promise<string> {
     const { PATH = '' } = process.env
-    const child = spawn('script', ['-qec', `'${process.execPath}' '${bin}' ${args}`, '/dev/null'], {
+    const child = spawn('script', ['-qec', `stty columns 80; '${process.execPath}' '${bin}' ${args}`, '/dev/null'], {
       cwd: await tempDir(),
       env: { PATH, TERM: 'xterm-256color', ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -86,6 +86,12 @@ describe('colour', () => {
 
   it('highlights an error on a terminal', async () => {
     expect(await onTerminal('cache:stat')).toContain(`${red}Error:`)
+  })
+
+  it('goes with lines that break at spaces', async () => {
+    const error = await onTerminal('warmup:start')
+    expect(error.replaceAll(/\s+/g, ' ')).toContain('(pagecache init writes an example), or start the daemon with')
+    expect(Math.max(...error.split(/\r?\n/).map((line) => line.length))).toBeLessThanOrEqual(80)
   })
 
   it.each([

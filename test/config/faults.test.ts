@@ -26,6 +26,17 @@ describe('faults', () => {
     ])
   })
 
+  it('name the known keys of a group whose name the operator chose', async () => {
+    const profile = '{ server: "http://a", clientId: a, clientSecret: b }'
+    const message = await fault(`profiles: { prod: ${profile}, stage: { urll: b } }`)
+    expect(message).toContain(
+      'profiles.prod.clientSecret (pagecache.yaml:1): unknown key; did you mean clientSecretFile?',
+    )
+    expect(message).toContain(
+      'profiles.stage.urll (pagecache.yaml:1): unknown key; known keys: server, clientId, clientSecretFile',
+    )
+  })
+
   it('name a key that is given twice', async () => {
     expect(await fault('cache: { grace: 1m }\nserver:\n  port: 1\ncache:\n  grace: 2m\n')).toContain(
       '(pagecache.yaml:4): the key cache is given twice',
