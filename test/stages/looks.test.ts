@@ -94,6 +94,17 @@ describe.skipIf(!hasChromium)(`stages in Chromium${hasChromium ? '' : ' (no chro
     expect(faults).toEqual([])
   })
 
+  it('begins Arabic at the right, and other text at the left', async () => {
+    const arabic = 'تخفيضات الصيف'
+    const { page, see } = await visit([{ content: { ...content, headline: arabic, text: `Sale\n${arabic}` } }])
+    await see()
+    const gaps = (part: string) =>
+      page.evaluate(
+        `(() => { const box = document.querySelector('vendor-stage').shadowRoot.querySelector('${part}'); const range = document.createRange(); range.selectNodeContents(box); const place = box.getBoundingClientRect(); return [...range.getClientRects()].filter(({ width }) => width > 1).map(({ left, right }) => left - place.left > place.right - right ? 'right' : 'left') })()`,
+      )
+    expect([await gaps('h2'), await gaps('p')]).toEqual([['right'], ['left', 'right']])
+  })
+
   it('follows custom properties of the shop where its look says nothing, and leaves out an image that is missing', async () => {
     const { shop, page, see } = await visit([{ look: { ...defaultLook, image: '/none.png' } }], {
       page: html.replace('<body>', '<body style="--vendor-stage-accent: #102030; --vendor-stage-font: Georgia">'),

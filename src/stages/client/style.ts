@@ -6,6 +6,7 @@ dialog>div{flex:1;padding:2.5rem 2rem 2rem;overflow:auto;overscroll-behavior:con
 .dark{--bg:#1d2422;--ink:#e9eeec;--soft:#a9b8b3;--over:#1d2422cc;color-scheme:dark}
 h2{margin:0 1rem .75rem 0;font-size:1.5rem;line-height:1.2}
 p{margin:.5rem 0;white-space:pre-line}
+h2,p,li{unicode-bidi:plaintext}
 img{max-width:100%;height:auto}
 button{font:inherit}
 button,[role=button]{cursor:pointer}
