@@ -77,21 +77,18 @@ function Message({ id }: { id: string }) {
   )
 }
 
+function noteOn(transport: string, held: number, oldestAge: number | null): string {
+  const waits = oldestAge === null ? '' : `oldest waits ${formatSeconds(oldestAge)}`
+  // No worker processes failed messages.
+  return [transport === 'failed' ? '' : `${held} in progress`, waits].filter(Boolean).join(', ')
+}
+
 function Messages({ value: { transports, workers } }: { value: QueueStatistics }) {
   return (
     <>
       <dl class="figures">
         {transports.map(({ name, count, held, oldestAge }) => (
-          <Figure
-            key={name}
-            name={name}
-            value={formatCount(count)}
-            note={
-              oldestAge === null
-                ? `${held} in progress`
-                : `${held} in progress, oldest waits ${formatSeconds(oldestAge)}`
-            }
-          />
+          <Figure key={name} name={name} value={formatCount(count)} note={noteOn(name, held, oldestAge)} />
         ))}
       </dl>
       <Table

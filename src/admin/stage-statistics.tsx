@@ -45,11 +45,15 @@ export function Statistics({ id, name }: { id: string; name: string }) {
                 note={formatShare(rates.dismissRate, 1)}
               />
             </dl>
-            <TimeChart
-              caption={`Events by ${bucket}`}
-              at={series.map(({ date }) => Date.parse(date) / 1000)}
-              lines={events.map(([event, name]) => ({ name, values: series.map((bucketOf) => bucketOf[event]) }))}
-            />
+            {Object.values(totals).every((count) => count === 0) ? (
+              <p class="empty">No events in this time.</p>
+            ) : (
+              <TimeChart
+                caption={`Events by ${bucket}`}
+                at={series.map(({ date }) => Date.parse(date) / 1000)}
+                lines={events.map(([event, name]) => ({ name, values: series.map((bucketOf) => bucketOf[event]) }))}
+              />
+            )}
           </>
         )}
       </Known>

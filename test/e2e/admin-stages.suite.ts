@@ -104,6 +104,7 @@ export function describeStageWork(): void {
       await page.getByLabel('Headline').fill('Summer sale')
       await save(page)
       await page.getByRole('heading', { name: 'Statistics of Summer' }).waitFor()
+      await page.getByText('No events in this time.').waitFor()
       await page.getByRole('button', { name: 'Edit Summer' }).click()
       await page.getByLabel('Max views per session').fill('3')
       await save(page)
