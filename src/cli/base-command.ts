@@ -206,7 +206,8 @@ export abstract class BaseCommand extends Command {
     yes: boolean,
   ): Promise<Choice> {
     const { choose } = await import('./confirm.ts')
-    return await choose((await this.#questionPrefix()) + question, choices, yes)
+    const text = (await this.#questionPrefix()) + question
+    return choose(text, choices, { yes, interactive: this.#global.interactive })
   }
 
   /** Prefix of a question about a daemon on another machine. */

@@ -1,19 +1,24 @@
 import { createInterface } from 'node:readline/promises'
 import * as Flags from '@oclif/core/flags'
 import { PagecacheError } from '../errors.ts'
+import { Output } from './output.ts'
 
 /** Flag of every command with an irreversible effect. Symfony's commands call it `--force`. */
 export const yesFlag = Flags.boolean({ char: 'y', aliases: ['force'], summary: 'Skip the confirmation.' })
+
+export interface AskOptions {
+  /** Whether the confirmation is skipped. */
+  yes: boolean
+  /** False with `--no-input`. */
+  interactive: boolean
+}
 
 /**
  * Asks a yes/no question on the terminal.
  *
  * @throws USAGE without a terminal or with `--no-input`, DECLINED unless the answer is yes, INTERRUPTED at Ctrl-C
  */
-export async function confirm(
-  question: string,
-  { yes, interactive }: { yes: boolean; interactive: boolean },
-): Promise<void> {
+export async function confirm(question: string, { yes, interactive }: AskOptions): Promise<void> {
   if (yes) return
   const answer = await ask(question, '[y/N]', interactive)
   if (!/^y(es)?$/i.test(answer)) throw declined()
@@ -22,21 +27,21 @@ export async function confirm(
 /**
  * Asks the operator to choose on the terminal. With `--yes` the first choice, the safest one, is taken.
  *
- * @throws USAGE without a terminal, DECLINED for any other answer, INTERRUPTED at Ctrl-C
+ * @throws USAGE without a terminal or with `--no-input`, DECLINED for any other answer, INTERRUPTED at Ctrl-C
  */
 export async function choose<const Choice extends string>(
   question: string,
   choices: readonly [Choice, ...Choice[]],
-  yes: boolean,
+  { yes, interactive }: AskOptions,
 ): Promise<Choice> {
   if (yes) return choices[0]
-  const answer = await ask(question, `(${choices.join('/')})`)
+  const answer = await ask(question, `(${choices.join('/')})`, interactive)
   const chosen = choices.find((choice) => choice === answer.toLowerCase())
   if (chosen === undefined) throw declined()
   return chosen
 }
 
-async function ask(question: string, answers: string, interactive = true): Promise<string> {
+async function ask(question: string, answers: string, interactive: boolean): Promise<string> {
   if (!interactive || !process.stdin.isTTY || !process.stderr.isTTY) {
     throw new PagecacheError(
       'USAGE',
@@ -45,12 +50,13 @@ async function ask(question: string, answers: string, interactive = true): Promi
     )
   }
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
+  const text = new Output(process.stderr).wrap(`${question} ${answers} `).join('\n')
   const closed = new Promise<string>((resolve, reject) => {
     prompt.once('close', () => resolve(''))
     prompt.once('SIGINT', () => reject(new PagecacheError('INTERRUPTED', 'Interrupted. Nothing was changed.')))
   })
   try {
-    return (await Promise.race([prompt.question(`${question} ${answers} `), closed])).trim()
+    return (await Promise.race([prompt.question(text), closed])).trim()
   } finally {
     prompt.close()
   }
