@@ -39,7 +39,7 @@ async function monitorInLines(source: Source, { signal, tell, quiet }: Session):
   for (;;) {
     const now = performance.now()
     if (isDueLine(printed, state, now)) {
-      if (!quiet) output.line(monitorSummary(state).join('; '))
+      if (!quiet) output.prose(monitorSummary(state).join('; '))
       printed = { state, at: now }
     }
     await sleep(readInterval, undefined, { signal }).catch(() => {})
