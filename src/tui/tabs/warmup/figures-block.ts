@@ -11,7 +11,8 @@ function figure(name: string, value: string, width: number): Line {
   return [span(`${name} `, 'dim'), span(padStart(value, width))]
 }
 
-export function rateLine({ rate, perSecond }: Live, width: number): Line {
+/** @param plain without a chart */
+export function rateLine({ rate, perSecond }: Live, width: number, plain = false): Line {
   const figures: Line = [
     label('rate'),
     span(padStart(shortRate(rate.now), 6), 'strong'),
@@ -23,7 +24,7 @@ export function rateLine({ rate, perSecond }: Live, width: number): Line {
   const room = width - lineWidth(figures) - 3
   // The last second is incomplete and would appear as a drop at the end of every chart.
   const whole = perSecond.slice(0, -1)
-  if (room < 10) return figures
+  if (room < 10 || plain) return figures
   const wide = Math.min(whole.length, room >= 10 + sparkLegend ? room - sparkLegend : room)
   const legend = room - wide >= sparkLegend ? `  last ${wide} s` : ''
   return [...figures, span('   '), span(sparkline(whole, wide), 'accent'), span(legend, 'dim')]
@@ -32,7 +33,8 @@ export function rateLine({ rate, perSecond }: Live, width: number): Line {
 /** Cells of `  last 59 s`. */
 const sparkLegend = 11
 
-export function latencyLine({ latency, slowest }: Live, width: number): Line {
+/** @param plain without a chart */
+export function latencyLine({ latency, slowest }: Live, width: number, plain = false): Line {
   const { p50, p90, p99, buckets } = latency
   const max = slowest.length > 0 ? Math.max(...slowest.map(({ ms }) => ms)) : null
   const figures: Line = [
@@ -50,19 +52,26 @@ export function latencyLine({ latency, slowest }: Live, width: number): Line {
       span('   '),
     ]),
   ]
-  return [...figures, ...histogram(buckets, width - lineWidth(figures))]
+  return plain ? figures : [...figures, ...histogram(buckets, width - lineWidth(figures))]
 }
 
 /** Bounds of the chart in milliseconds. Faster and slower requests count in the first and last column. */
 const histogramBounds = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096] as const
 
-/** `≤16 ms ▁▃█▅▂▁ >4 s`: a histogram whose columns each cover twice the time of the one before. */
-function histogram(buckets: Live['latency']['buckets'], width: number): Line {
+type Buckets = Live['latency']['buckets']
+
+/** Responses in ranges of durations, each of which covers twice the time of the one before. */
+export function durationCounts(buckets: Buckets): number[] {
   const bounds = [...histogramBounds, Infinity]
-  const counts = bounds.map((bound, index) => {
+  return bounds.map((bound, index) => {
     const above = index === 0 ? 0 : bounds[index - 1]!
     return buckets.filter(({ upTo }) => upTo > above && upTo <= bound).reduce((sum, { count }) => sum + count, 0)
   })
+}
+
+/** `≤16 ms ▁▃█▅▂▁ >4 s` */
+function histogram(buckets: Buckets, width: number): Line {
+  const counts = durationCounts(buckets)
   const most = Math.max(...counts)
   const columns = counts.map((count) => level(count, most)).join('')
   if (most === 0 || width < columns.length + 14) return []

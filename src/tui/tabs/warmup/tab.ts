@@ -8,6 +8,7 @@ import { defineTab } from '../../tab.ts'
 import { shortSpan } from '../../text/amount.ts'
 import { span } from '../../text/line.ts'
 import type { Asked } from '../../view.ts'
+import { hasCharts, warmupCharts } from './charts-block.ts'
 import { latencyLine, originLines, rateLine, reasonLine, resultLine } from './figures-block.ts'
 import { failuresOf, failuresPanel, slotsPanel, slowestPanel, type Failure } from './lists.ts'
 import { processLines } from './process-block.ts'
@@ -70,8 +71,9 @@ function toView(
       block(0, (width) => [progressLine(progress, live, width)]),
       ...(told ? [block(1, () => [told])] : []),
       gap,
-      block(1, (width) => [rateLine(live, width)]),
-      block(2, (width) => [latencyLine(live, width)]),
+      block(1, (width, rows) => [rateLine(live, width, hasCharts(width, rows))]),
+      block(2, (width, rows) => [latencyLine(live, width, hasCharts(width, rows))]),
+      block(4, (width, rows) => warmupCharts(live, width, rows)),
       block(1, (width) => [resultLine(live, progress, width)]),
       block(2, (width) => [reasonLine(live, width)]),
       block(3, (width) => originLines(live, width)),
