@@ -105,8 +105,6 @@ export async function findIds(performer: Performer, kind: Kind, given: readonly 
 }
 
 function describe(found: readonly Named[]): string {
-  return found
-    .slice(0, 5)
-    .map(({ id, name }) => (name === null ? id : `${id} (${name})`))
-    .join(', ')
+  const named = found.slice(0, 5).map(({ id, name }) => (name === null ? id : `${id} (${name})`))
+  return [...named, ...(found.length > named.length ? ['…'] : [])].join(', ')
 }
