@@ -118,13 +118,15 @@ function isLanguage(element: string): boolean {
 
 /** Accept values that browsers send for a page: HTML comes first, by weight and by order. */
 const pageAccept =
-  /^text\/html,application\/xhtml\+xml,application\/xml;q=0\.9(?:,image\/(?:avif|webp|apng|png|svg\+xml)){0,5},\*\/\*;q=0\.8(?:,application\/signed-exchange;v=b3;q=0\.[79])?$/
+  /^text\/html,application\/xhtml\+xml,application\/xml;q=0\.9(?:,image\/(?:jxl|avif|webp|apng|png|svg\+xml)){0,5},\*\/\*;q=0\.8(?:,application\/signed-exchange;v=b3;q=0\.[79])?$/
 
 /** Accept values that browsers send for parts of a page, with the response types that they request. */
 const partAccepts: readonly (readonly [type: RegExp, accepts: ReadonlySet<string>])[] = [
   [
     /^image\//,
     new Set([
+      // Chromium, since it shows JPEG XL.
+      'image/jxl,image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
       'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',
       'image/avif,image/webp,image/apng,image/*,*/*;q=0.8',
       'image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8',

@@ -72,6 +72,7 @@ const safariImage =
 it.each<[string, string | null, string, boolean]>([
   ['an image', chromeImage, 'image/webp', true],
   ['an SVG', chromeImage, 'image/svg+xml; charset=utf-8', true],
+  ['an image for Chromium with JPEG XL', `image/jxl,${chromeImage}`, 'image/png', true],
   ['an image for Firefox', 'image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5', 'image/png', true],
   ['an image for Safari', safariImage, 'image/jpeg', true],
   ['an image with spaces', chromeImage.replaceAll(',', ', '), 'image/jpeg', true],
@@ -80,6 +81,12 @@ it.each<[string, string | null, string, boolean]>([
   ['data for fetch', '*/*', 'application/json', true],
   ['a font', '*/*', 'font/woff2', true],
   ['a download', chrome, 'application/pdf', true],
+  [
+    'a download for Chromium with JPEG XL',
+    chrome.replace('image/avif', 'image/jxl,image/avif'),
+    'application/pdf',
+    true,
+  ],
   ['a film', 'video/webm,video/ogg,video/*;q=0.9,application/ogg;q=0.7,audio/*;q=0.6,*/*;q=0.5', 'video/mp4', true],
   ['no Accept', null, 'application/json', true],
   ['HTML for a robot', 'application/xml, text/html;q=0.1', 'text/html', true],
