@@ -79,7 +79,7 @@ function List({ channels }: { channels: readonly Channel[] }) {
             head={['URL', 'Type', 'State', 'Hits', 'Size', 'Stored', '']}
             rows={items.map((page) => [
               <Key text={page.url} />,
-              page.type,
+              <span class="whole">{page.type}</span>,
               <span class={`badge ${page.state === 'fresh' ? 'ok' : 'paused'}`}>{page.state}</span>,
               page.hits,
               { by: page.size, shown: formatBytes(page.size) },
