@@ -3,9 +3,26 @@ import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 
 /** Pins a program to the server's core. */
-export const onServerCore = ['taskset', '-c', '0'] as const
+export const onServerCore = onCore(0)
 /** Pins a program to the load's core. */
-export const onLoadCore = ['taskset', '-c', '1'] as const
+export const onLoadCore = onCore(1)
+
+/**
+ * A command that runs a program on one core, at this benchmark's priority. A program with a session of its own has its own scheduling
+ * group (see "The autogroup feature" in sched(7)), which would have default priority.
+ */
+function onCore(core: number): [string, ...string[]] {
+  const script = `echo ${groupPriority()} 2>/dev/null >/proc/self/autogroup; exec taskset -c ${core} "$@"`
+  return ['sh', '-c', script, 'sh']
+}
+
+function groupPriority(): number {
+  try {
+    return Number(/nice (-?\d+)/.exec(readFileSync('/proc/self/autogroup', 'latin1'))?.[1] ?? 0)
+  } catch {
+    return 0
+  }
+}
 
 /** Pins this process, its threads and its children to the load's core; throws on a machine with one core. */
 export function leaveServerCore(): void {
