@@ -4,6 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { toMessage } from '../errors.ts'
+import { yieldToVisitors } from '../lib/priority.ts'
 import { openFilesystemStore } from './filesystem-store.ts'
 import type { NewPage, PageStore } from './page-store.ts'
 import {
@@ -15,6 +16,7 @@ import {
   type WriterTask,
 } from './writer-messages.ts'
 
+yieldToVisitors()
 const port = parentPort!
 let moment = Date.now()
 // The store of the serving thread reports the warnings of both.

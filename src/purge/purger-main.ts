@@ -10,6 +10,7 @@ import { steadyClock } from '../lib/clock.ts'
 import { clearApplicationCache, openFilesystemStore } from '../pages/filesystem-store.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { Gate } from '../lib/gate.ts'
+import { yieldToVisitors } from '../lib/priority.ts'
 import { thisProcess } from '../lib/process-identity.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
 import { openQueue } from '../queue/records-queue.ts'
@@ -42,6 +43,7 @@ const lockTimeout = 50
 const maxConnections = 4
 let answers: FromThread['answers'] = []
 
+yieldToVisitors()
 await main()
 
 async function main(): Promise<void> {

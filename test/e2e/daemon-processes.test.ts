@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startDaemon } from '../helpers/daemon.ts'
-import { childrenOf } from '../helpers/processes.ts'
+import { childrenOf, lowerPriorities } from '../helpers/processes.ts'
 import { page } from '../http/api/shop.ts'
 import { until } from '../helpers/until.ts'
 import { open, openConfigured } from './slow-shop.ts'
@@ -23,7 +23,17 @@ describe('several processes', () => {
         (JSON.parse((await shop.daemon.run('messenger:stats', '--json')).stdout) as { workers: object[] }).workers
           .length === 1,
     )
-    expect(await childrenOf(shop.daemon.pid)).toHaveLength(3)
+    const children = await childrenOf(shop.daemon.pid)
+    expect(children).toHaveLength(3)
+    if (process.platform === 'linux')
+      // The purge thread and the writer of each serving process.
+      await until(() => {
+        const lowered = children.map(lowerPriorities)
+        return (
+          lowered.filter(({ WorkerThread: w, V8Worker: v }) => String(w) === '5,5' && v?.every((by) => by === 10))
+            .length === 2
+        )
+      })
     expect(await shop.daemon.stop()).toBe(0)
   })
 

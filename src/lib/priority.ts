@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { getPriority, setPriority } from 'node:os'
+import { basename } from 'node:path'
+
+/**
+ * Nice values added to that of the process. Linux has one per thread. A thread at 5 still gets a quarter of a core that it shares with
+ * the serving thread, and one at 10 a tenth, so neither starves.
+ */
+const behindVisitors = 5
+const behindEverything = 10
+
+/** Node's names for the threads of V8 (garbage collection, compilation) and libuv (files, compression, name look-ups), and what is added. */
+const helpers = new Map([
+  ['V8Worker', behindEverything],
+  ['libuv-worker', behindVisitors],
+])
+
+/**
+ * Lets the thread that serves visitors go first where it shares a core with the calling worker thread. Otherwise Linux gives the worker
+ * that core for up to 4 ms at a time. Does nothing on other systems, where a thread has no priority of its own.
+ */
+export function yieldToVisitors(): void {
+  ignoringErrors(() => lower(Number(basename(readlinkSync('/proc/thread-self'))), behindVisitors))
+}
+
+/** Lowers the priority of the helper threads of this process in the same way; see `yieldToVisitors`. */
+export function lowerHelperThreads(): void {
+  ignoringErrors(() => {
+    for (const thread of readdirSync('/proc/self/task')) {
+      const by = helpers.get(readFileSync(`/proc/self/task/${thread}/comm`, 'latin1').trim())
+      if (by !== undefined) lower(Number(thread), by)
+    }
+  })
+}
+
+function lower(thread: number, by: number): void {
+  const priority = Math.min(19, getPriority(process.pid) + by)
+  if (getPriority(thread) < priority) setPriority(thread, priority)
+}
+
+/** Without /proc, or in a sandbox that forbids it, threads keep their priority. */
+function ignoringErrors(work: () => void): void {
+  try {
+    work()
+  } catch {}
+}
