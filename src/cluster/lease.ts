@@ -47,11 +47,18 @@ export class Lease {
     this.#values.fill(0, leaseMono, history)
   }
 
-  /** @param now read after the request arrived, the monotonic clock first */
+  /**
+   * An end that the wall clock has once shown is final: the clock may be set back, and after a sleep the monotonic one alone knows nothing
+   * of it. If another thread grants a lease in this moment, it is lost until the next renewal.
+   *
+   * @param now read after the request arrived, the monotonic clock first
+   */
   standing({ mono, wall }: Clocks): Standing {
     const values = this.#values
-    if (mono < values[leaseMono]! && wall < values[leaseWall]!) return 'confirmed'
-    return mono < values[aloneMono]! && wall < values[aloneWall]! ? 'unconfirmed' : 'none'
+    if (wall >= values[leaseWall]!) values[leaseMono] = 0
+    if (wall >= values[aloneWall]!) values[aloneMono] = 0
+    if (mono < values[leaseMono]!) return 'confirmed'
+    return mono < values[aloneMono]! ? 'unconfirmed' : 'none'
   }
 
   /** Tells the cache whether it may serve pages now. */

@@ -6,6 +6,7 @@ import { HintedPause } from './hinted-pause.ts'
 import { Lease, readClocks } from './lease.ts'
 import { nodeStore, storeId, type NodeStoreOptions } from './node-store.ts'
 import { goneAfter } from './nodes.ts'
+import { renewalsPerLease } from './protocol.ts'
 import { prune } from './prune.ts'
 import { RecordsLedger } from './records-ledger.ts'
 
@@ -62,11 +63,15 @@ export async function runNode(
   // Whatever fails now is done by the next round.
   const pruning = setInterval(() => void prune(records.db, { goneAfter, keepFor, most }).catch(() => {}), pruneInterval)
   pruning.unref()
+  // Notices that the machine slept, also without visitors and while the database does not answer.
+  const noticing = setInterval(() => void lease.standing(readClocks()), duration / renewalsPerLease)
+  noticing.unref()
   const until = performance.now() + startPatience
   while (lease.standing(readClocks()) !== 'confirmed' && performance.now() < until) await sleep(5)
   return {
     async stop() {
       clearInterval(pruning)
+      clearInterval(noticing)
       applier.stop()
       pause.hint()
       await running

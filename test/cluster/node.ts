@@ -1,6 +1,7 @@
 import { Applier, type NodeStore, type Position } from '../../src/cluster/applier.ts'
 import { confirm } from '../../src/cluster/confirm.ts'
 import { Lease, type Clocks } from '../../src/cluster/lease.ts'
+import { renewalsPerLease } from '../../src/cluster/protocol.ts'
 import type { Ledger, MemberDescription, MembersRead, Purge } from '../../src/cluster/ledger.ts'
 import type { Database } from './database.ts'
 import { Proc, type World } from './world.ts'
@@ -144,6 +145,15 @@ export class Node {
       onError: () => {},
     })
     void applier.run()
+    void this.#notice(proc, this.#lease)
+  }
+
+  /** Looks at the clocks often, as a process does without visitors too. */
+  async #notice(proc: Proc, held: Lease): Promise<void> {
+    while (proc.isAlive) {
+      await proc.sleep(lease / renewalsPerLease)
+      held.standing(this.#clocks()())
+    }
   }
 
   #ledger(): Ledger {
