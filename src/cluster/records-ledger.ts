@@ -88,17 +88,13 @@ export class RecordsLedger implements Ledger {
     // One statement sees one moment: no purge is deleted between the look at the floor and the look at the purges.
     const rows = await this.#db
       .selectFrom('cluster_server as server')
-      .leftJoin('cluster_clock as clock', (join) => join.onTrue())
-      .leftJoin('cluster_questions as asked', (join) => join.onTrue())
       .leftJoin('cluster_purges as purge', (join) => join.on('purge.number', '>', after))
-      .select([
-        'server.identity',
-        'clock.number as last',
-        'clock.floor',
-        'asked.number as question',
-        'purge.number',
-        'purge.store',
-        'purge.removals',
+      .select(['server.identity', 'purge.number', 'purge.store', 'purge.removals'])
+      // As joins they would multiply the estimated number of rows, and the server would compile the statement at each execution.
+      .select((eb) => [
+        eb.selectFrom('cluster_clock').select('number').as('last'),
+        eb.selectFrom('cluster_clock').select('floor').as('floor'),
+        eb.selectFrom('cluster_questions').select('number').as('question'),
       ])
       .orderBy('purge.number')
       .limit(readLimit)

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { CompiledQuery, KyselyPlugin } from 'kysely'
 import { expect, it, onTestFinished } from 'vitest'
 import { prune } from '../../src/cluster/prune.ts'
 import { appendPurges, RecordsLedger } from '../../src/cluster/records-ledger.ts'
@@ -177,5 +178,26 @@ it('tells databases on one server apart, whose purges have the same numbers', as
     expect(read.identity).not.toBe(identity)
   } finally {
     await execute(url, `drop database ${name} with (force)`)
+  }
+})
+
+it('reads purges and members with statements that PostgreSQL finds too cheap to compile', async () => {
+  const { db } = await openLedger()
+  const compiled: CompiledQuery[] = []
+  const recorder: KyselyPlugin = {
+    transformQuery: ({ node, queryId }) => (compiled.push(db.getExecutor().compileQuery(node, queryId)), node),
+    transformResult: async ({ result }) => result,
+  }
+  const ledger = new RecordsLedger(db.withPlugin(recorder))
+  await ledger.read(0)
+  await ledger.members()
+  expect(compiled).toHaveLength(2)
+  for (const { sql, parameters } of compiled) {
+    const statement = sql.replaceAll(/\$(\d+)/g, (_, place) => String(parameters[Number(place) - 1]))
+    // Outside of transactions, and without statistics of the tables.
+    const { rows } = await execute(testDatabase()!.url, `explain (format json) ${statement}`)
+    const [{ Plan: plan }] = (rows as { 'QUERY PLAN': [{ Plan: { 'Total Cost': number } }] }[])[0]!['QUERY PLAN']
+    // Above 100,000 the server compiles a statement (jit_above_cost).
+    expect(plan['Total Cost']).toBeLessThan(50_000)
   }
 })

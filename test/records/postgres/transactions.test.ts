@@ -196,3 +196,15 @@ it('refuses a newer schema, a database of another program, and every change of a
   await expect(execute(url, `${event} on conflict (id) do update set created_at = 2`)).rejects.toThrow(/never changed/)
   await execute(url, 'update vendor_stage_event set customer_id = null')
 })
+
+it('runs statements of transactions and single writes without compiling them, whatever a scan costs', async () => {
+  const { db } = await open()
+  const total = sql<{
+    'QUERY PLAN': string
+  }>`explain (analyze, timing off) update cluster_questions set number = number + 1`
+  const { rows } = await db.transaction().execute((transaction) => total.execute(transaction))
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+  // Scans are discouraged by this cost.
+  expect(plan).toContain('cost=10000000000')
+  expect(plan).not.toContain('JIT')
+})
