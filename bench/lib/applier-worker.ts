@@ -35,7 +35,12 @@ async function startNode(number: number): Promise<() => Promise<void>> {
   const { memory, reader } = new Lease()
   const [name, toMatcher] = [`node-${number}`, () => () => false]
   const setup = { memory, member: name, node: name, lease: 1000, alone: 0, version: '0', address: null }
-  const node = await runNode(records, setup, { directory, pages, toMatcher, oldestUnfinished: async () => null })
+  const node = await runNode({ ...records, leases: records.db }, setup, {
+    directory,
+    pages,
+    toMatcher,
+    oldestUnfinished: async () => null,
+  })
   await until(() => reader.standing() === 'confirmed')
   return async () => {
     await node.stop()

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import type { Records } from '../records/records.ts'
+import type { RecordsDatabase } from '../records/schema.ts'
 import { Applier } from './applier.ts'
 import { HintedPause } from './hinted-pause.ts'
 import { Lease, readClocks } from './lease.ts'
@@ -36,16 +37,21 @@ const most = 1_000_000
 /** How long a start waits for the first lease, in milliseconds. Without it the shop is asked for every page. */
 const startPatience = 3000
 
+interface NodeRecords extends Pick<Records, 'db' | 'onPurge'> {
+  /** A connection that nothing else uses: leases must be renewed in time, whatever other work waits for. */
+  leases: RecordsDatabase
+}
+
 /** Applies the purges of other nodes and keeps the lease of this process. Resolves once it has its first lease, or after a while. */
 export async function runNode(
-  records: Pick<Records, 'db' | 'onPurge'>,
+  records: NodeRecords,
   { memory, member: id, node, lease: duration, alone, version, address }: NodeSetup,
   store: NodeStoreOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const lease = new Lease(memory)
   const pause = new HintedPause()
   records.onPurge(() => pause.hint())
-  const ledger = new RecordsLedger(records.db, { version, address })
+  const ledger = new RecordsLedger(records.leases, { version, address })
   const applier = new Applier({
     ledger,
     self: () => ({ id, node, store: storeId(store.directory), lease: duration, alone }),

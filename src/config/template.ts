@@ -156,7 +156,7 @@ records:
   # url: null
   # URL without a connection pooler, if url leads through one.
   # listenUrl: null
-  # Most connections of a process; its threads have 5 more.
+  # Most connections of a process; its threads have 6 more.
   # pool: 10
 
 cluster:

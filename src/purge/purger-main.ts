@@ -3,7 +3,7 @@
  * for the disk or for another process's lock. To the page store it is just another process.
  */
 import { parentPort, threadId, workerData } from 'node:worker_threads'
-import { openPurgeCluster, type PurgeCluster } from '../cluster/purge-cluster.ts'
+import { openPurgeCluster } from '../cluster/purge-cluster.ts'
 import { runNode } from '../cluster/run-node.ts'
 import { toMessage } from '../errors.ts'
 import { steadyClock } from '../lib/clock.ts'
@@ -71,7 +71,7 @@ async function main(): Promise<void> {
       clearDirectory,
       cluster,
     })
-    const member = cluster && (await openMember(records, pages, cluster))
+    const member = cluster && (await openMember(records, pages))
     const deliveries = new ThreadDeliveries({ db: records.db, pages, cluster, queue, onEvent: report })
     const perform = async (id: number, task: PurgerTask): Promise<Invalidated | number> => {
       if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
@@ -98,14 +98,23 @@ async function main(): Promise<void> {
   }
 }
 
-/** Keeps this process in step with the other nodes. */
-function openMember(records: Records, pages: PageStore, cluster: PurgeCluster) {
-  return runNode(records, node!, {
+/** Keeps this process in step with the other nodes. Purges that use all connections must not cost it its lease. */
+async function openMember(records: Pick<Records, 'db' | 'onPurge' | 'now'>, pages: PageStore) {
+  const own = await openRecords({ ...forThread(place, 1), now: records.now })
+  const cluster = openPurgeCluster(own.db, cacheDir, node!)
+  const { db, onPurge } = records
+  const running = await runNode({ db, onPurge, leases: own.db }, node!, {
     pages,
     directory: cacheDir,
     toMatcher,
-    oldestUnfinished: () => oldestUnfinished(records.db, cluster),
+    oldestUnfinished: () => oldestUnfinished(own.db, cluster),
   })
+  return {
+    async stop() {
+      await running.stop()
+      await own.close()
+    },
+  }
 }
 
 async function answer(id: number, perform: () => Promise<Invalidated | number>): Promise<void> {

@@ -38,6 +38,8 @@ export interface DriverOptions {
   server: string
   /** Names statements that the server is to keep prepared; null behind a connection pooler, which may not know them. */
   nameOf: ((text: string) => string | undefined) | null
+  /** Further statements for the round trip of a commit, given those of the transaction. */
+  afterCommit(statements: readonly string[]): string
   /** Called after the commit of a transaction, with the texts of its statements. */
   onCommit(statements: readonly string[]): void
 }
@@ -160,9 +162,9 @@ class PostgresConnection implements DatabaseConnection {
 
   async commit(): Promise<void> {
     const statements = this.#statements ?? []
-    const { command } = await this.#query('commit', undefined, false)
+    const answers = await this.#query(`commit${this.#options.afterCommit(statements)}`, undefined, false)
     this.#statements = null
-    if (command === 'ROLLBACK') throw new AbortedTransactionError()
+    if ([answers].flat()[0]!.command === 'ROLLBACK') throw new AbortedTransactionError()
     this.#options.onCommit(statements)
   }
 

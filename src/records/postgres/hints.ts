@@ -11,6 +11,14 @@ const delay = 5
 /** Pause before the listener connects again (milliseconds). Meanwhile workers poll. */
 const reconnectDelay = 1000
 
+/**
+ * The statement that wakes all nodes after a commit. It is sent with the commit, because this thread may be about to remove pages. The
+ * transaction itself must not notify: it would hold a lock of the whole database while it is synced.
+ */
+export function noticeOf(statements: readonly string[]): string {
+  return statements.some((statement) => wakesNodes.test(statement)) ? `; notify ${purgeChannel}` : ''
+}
+
 export interface HintOptions {
   pool: Pool
   /** Makes the connection that listens; a connection pooler may lie between the pool and the server, but not here. */
@@ -24,7 +32,6 @@ export interface HintOptions {
 export class Hints {
   readonly #options: HintOptions
   #count = 0
-  #isPurgeDue = false
   #onPurge: (() => void) | null = null
   readonly #watchers = new Set<() => void>()
   #listener: Client | null = null
@@ -62,20 +69,9 @@ export class Hints {
   /** Sends a hint if one of the committed statements has changed the queue. */
   announce(statements: readonly string[]): void {
     if (this.#closed) return
-    if (statements.some((statement) => wakesNodes.test(statement))) this.#announcePurges()
     if (!statements.some((statement) => changesQueue.test(statement))) return
     this.#change()
     this.#timer ??= setTimeout(() => void this.#send(), delay)
-  }
-
-  /** Purges wait for the nodes: those that are committed during one signal share the next. */
-  #announcePurges(): void {
-    if (this.#isPurgeDue) return
-    this.#isPurgeDue = true
-    setImmediate(() => {
-      this.#isPurgeDue = false
-      if (!this.#closed) void this.#options.pool.query(`notify ${purgeChannel}`).catch(() => {})
-    })
   }
 
   async #send(): Promise<void> {

@@ -6,7 +6,7 @@ import { RecordsCompiler } from './compiler.ts'
 import { nameOf, openClient, openPool, statementNames } from './connect.ts'
 import { PostgresDriver } from './driver.ts'
 import { toPostgresError } from './errors.ts'
-import { Hints } from './hints.ts'
+import { Hints, noticeOf } from './hints.ts'
 import { repeat } from './repeat.ts'
 import { assertUsable, countUsers, vacuum } from './server.ts'
 import { postgresVersion } from './version.ts'
@@ -75,6 +75,7 @@ function connect(place: PostgresPlace) {
     patience: maxPoolWait,
     server,
     nameOf: place.listenUrl === null ? statementNames() : null,
+    afterCommit: (statements) => noticeOf(statements),
     onCommit: (statements) => hints.announce(statements),
   })
   const db = new RepeatingKysely({

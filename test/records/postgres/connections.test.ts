@@ -185,7 +185,7 @@ it('waits for a connection that is in use, and says when it waits for too long',
   const { url } = testDatabase()!
   const pool = new pg.Pool({ connectionString: url, max: 1 })
   onTestFinished(() => pool.end())
-  const options = { pool, size: 1, server: 'PostgreSQL', nameOf: null, onCommit: () => {} }
+  const options = { pool, size: 1, server: 'PostgreSQL', nameOf: null, afterCommit: () => '', onCommit: () => {} }
   const patient = new PostgresDriver({ ...options, patience: 60_000 })
   const impatient = new PostgresDriver({ ...options, patience: 20 })
   const first = await patient.acquireConnection()
