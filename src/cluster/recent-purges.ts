@@ -5,8 +5,9 @@ import { readLimit } from './protocol.ts'
 import { namesIn, namesOf } from './removal.ts'
 import { Patience } from './shared/patience.ts'
 
-/** Maximum number of purges in memory, and of names that they select. A page fetched before the oldest purge counts as outdated. */
+/** Number of purges to begin with. A page fetched before the oldest one counts as outdated. */
 const most = 10_000
+/** Maximum number of names of purges in memory. A page fetched before the oldest one that was forgotten counts as outdated. */
 const mostNames = 100_000
 /** How long a visitor waits for the latest purges, in milliseconds. After that, the page comes from the shop. */
 const patience = new Patience({ least: 250, most: 250 })
@@ -19,13 +20,11 @@ const patience = new Patience({ least: 250, most: 250 })
 export class RecentPurges implements PurgeClock {
   readonly #lease: Lease
   readonly #ledger: Pick<Ledger, 'read'>
-  #purges: { number: number; names: readonly string[] }[] = []
-  /** The number of the last purge that selects each name. */
+  /** The number of the last purge that selects each name, oldest first: purges of the same names again and again take no memory. */
   readonly #lastOf = new Map<string, number>()
-  #names = 0
   /** Null before the first read. */
   #history: number | null = null
-  /** Purges after the first number, up to the second, are in memory. */
+  /** Names of purges after the first number, up to the second, are in memory. */
   #from = 0
   #to = 0
   #reading: Promise<void> = Promise.resolve()
@@ -77,26 +76,20 @@ export class RecentPurges implements PurgeClock {
   }
 
   #add(number: number, names: readonly string[]): void {
-    this.#purges.push({ number, names })
-    this.#names += names.length
-    for (const name of names) this.#lastOf.set(name, number)
-    if (this.#purges.length > most || this.#names > mostNames) this.#drop()
-  }
-
-  /** Forgets the oldest tenth in one step, because removal moves all others. */
-  #drop(): void {
-    for (const { number, names } of this.#purges.splice(0, Math.ceil(this.#purges.length / 10))) {
-      for (const name of names) if (this.#lastOf.get(name) === number) this.#lastOf.delete(name)
-      this.#names -= names.length
-      this.#from = number
+    for (const name of names) {
+      this.#lastOf.delete(name)
+      this.#lastOf.set(name, number)
+    }
+    for (const [name, last] of this.#lastOf) {
+      if (this.#lastOf.size <= mostNames) break
+      this.#lastOf.delete(name)
+      this.#from = last
     }
   }
 
   #restart(history: number, from: number): void {
     this.#history = history
-    this.#purges = []
     this.#lastOf.clear()
-    this.#names = 0
     this.#from = this.#to = from
   }
 }

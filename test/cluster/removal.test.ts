@@ -149,3 +149,16 @@ it('counts pages from before the purges that it has forgotten as outdated', asyn
   lease.grant(readClocks(), 60_000, 0)
   expect(await Promise.all([11, 400, database.last - 8_000].map((at) => admits(at)))).toEqual([false, false, true])
 })
+
+it('admits older pages after any number of purges of the same names, and none after too many names', async () => {
+  const { lease, database, admits, purge } = openClock()
+  purge('blue', 'red')
+  lease.moveTo('one', database.last)
+  lease.grant(readClocks(), 60_000, 0)
+  const before = database.last
+  expect(await admits(before)).toBe(true)
+  purge(...Array.from({ length: 20_000 }, (_, index) => `tag-${index % 10}`))
+  expect([await admits(before), await admits(before - 2)]).toEqual([true, false])
+  purge(...Array.from({ length: 100_000 }, (_, index) => `other-${index}`))
+  expect([await admits(before), await admits(database.last)]).toEqual([false, true])
+})
