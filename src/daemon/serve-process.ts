@@ -1,6 +1,6 @@
 import type { App } from '../app.ts'
 import { lowerHelperThreads } from '../lib/priority.ts'
-import { limitOldGeneration, limitYoungGeneration } from '../lib/steady-heap.ts'
+import { collectYoungAlone, limitOldGeneration, limitYoungGeneration } from '../lib/steady-heap.ts'
 import { startWorkers, type Workers } from '../workers/workers.ts'
 import { createStageCounts } from '../stages/counts.ts'
 import { startDaemon, type Daemon, type DaemonOptions } from './daemon.ts'
@@ -44,6 +44,7 @@ export class ServeProcess {
   static async start(app: App, options: ProcessOptions): Promise<ServeProcess> {
     limitYoungGeneration()
     limitOldGeneration()
+    collectYoungAlone()
     if (options.serves) lowerHelperThreads()
     const daemon = options.serves ? await startDaemon(app, options) : null
     return new ServeProcess(options, app, daemon)

@@ -36,6 +36,14 @@ export function limitOldGeneration(): void {
   setFlagsFromString(`--heap-growing-percent=${slack}`)
 }
 
+/**
+ * Collects the young generation without helper threads: they have a lower priority (`lowerHelperThreads`), and the serving thread would wait
+ * for them while others use the core. Few objects survive, so one thread is as fast.
+ */
+export function collectYoungAlone(): void {
+  setFlagsFromString('--no-parallel-scavenge')
+}
+
 /** Ends the growth of the young generation once it is large enough, for a process that runs for long. */
 export function limitYoungGeneration(): void {
   // It grows mostly while the program is loading.

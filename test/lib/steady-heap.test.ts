@@ -46,3 +46,23 @@ it('lets the old generation grow little beyond what is in use', async () => {
   }
   expect(await peakAfter('limitOldGeneration()')).toBeLessThan(0.9 * (await peakAfter('')))
 })
+
+it('collects the young generation without helper threads', async () => {
+  /** Milliseconds that helpers have spent on it. */
+  const helpedAfter = async (code: string) => {
+    const script = `
+      const { collectYoungAlone } = await import(${JSON.stringify(module.href)})
+      ${code}
+      const kept = []
+      for (let n = 0; n < 3_000_000; n++) kept[n % 100_000] = { n, list: [n] }`
+    const argv = ['--trace-gc-nvp', '--input-type=module', '--eval', script]
+    const { stdout } = await promisify(execFile)(process.execPath, argv, { maxBuffer: 2 ** 26 })
+    const times = [...stdout.matchAll(/gc=s .*background\.scavenge\.parallel=([\d.]+)/g)].map(([, time]) =>
+      Number(time),
+    )
+    expect(times.length).toBeGreaterThan(5)
+    return times.reduce((sum, time) => sum + time, 0)
+  }
+  expect(await helpedAfter('collectYoungAlone()')).toBe(0)
+  expect(await helpedAfter('')).toBeGreaterThan(0)
+})
