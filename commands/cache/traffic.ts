@@ -34,6 +34,14 @@ export default class CacheTraffic extends BaseCommand {
       ...(type !== undefined && { type }),
       ...(salesChannelId !== undefined && { salesChannelId }),
     }
-    return this.perform(readTraffic, input, (value, output) => presentTraffic(value, by, output))
+    return this.perform(readTraffic, input, async (value, output) =>
+      presentTraffic(value, by, output, by === 'channel' && output.terminal ? await this.channelNames() : undefined),
+    )
+  }
+
+  private async channelNames(): Promise<ReadonlyMap<string, string>> {
+    const { readChannels } = await import('#src/cli/channels.ts')
+    const channels = await this.performing(({ performer }) => readChannels(performer))
+    return new Map(channels.map(({ id, name }) => [id, name]))
   }
 }

@@ -9,6 +9,7 @@ import { listScheduledTasks } from '../operations/scheduled-task.ts'
 import { listStages } from '../operations/stages.ts'
 import { listWarmups } from '../operations/warmup.ts'
 import { printable } from '../lib/safe-text.ts'
+import { readChannels } from './channels.ts'
 import type { ValueKind } from './completable.ts'
 
 /** A value to offer, and what it stands for. */
@@ -49,13 +50,8 @@ const readers: Readonly<Record<ValueKind, (performer: Performer, beginning: stri
     (await performer.perform(listPages, { ...page, ...(beginning !== '' && { prefix: beginning }) })).items.map(
       ({ url, type }) => ({ value: url, description: type }),
     ),
-  channels: async (performer) => {
-    const { values } = await performer.perform(showConfig, {})
-    const of = (key: string) => String(values.find((each) => each.key === key)?.value ?? '')
-    return values
-      .filter(({ key }) => /^salesChannels\[\d+\]\.id$/.test(key))
-      .map(({ key, value }) => ({ value: String(value), description: of(key.replace(/id$/, 'url')) }))
-  },
+  channels: async (performer) =>
+    (await readChannels(performer)).map(({ id, url }) => ({ value: id, description: url })),
   profiles: async (performer) =>
     (await performer.perform(showConfig, {})).values.flatMap(({ key, value }) => {
       const name = /^profiles\.(.+)\.server$/.exec(key)?.[1]

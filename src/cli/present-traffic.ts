@@ -10,8 +10,17 @@ export type Grouping = (typeof groupings)[number]
 
 type Group = TrafficTotals & { name: string }
 
-/** Prints what visitors got: totals, groups, the most frequent misses, and a chart of the requests; in a pipe, the groups and the series. */
-export async function presentTraffic(value: Traffic, by: Grouping, output: Output): Promise<void> {
+/**
+ * Prints what visitors got: totals, groups, the most frequent misses, and a chart of the requests; in a pipe, the groups and the series.
+ *
+ * @param channels names of sales channels by their IDs
+ */
+export async function presentTraffic(
+  value: Traffic,
+  by: Grouping,
+  output: Output,
+  channels: ReadonlyMap<string, string> = new Map(),
+): Promise<void> {
   const { totals } = value
   if (totals.requests === 0) return output.prose(`No requests from ${inUtc(value.from)} to ${inUtc(value.to)} UTC.`)
   output.pairs([
@@ -25,7 +34,7 @@ export async function presentTraffic(value: Traffic, by: Grouping, output: Outpu
   ])
   output.line()
   const items = groupsOf(value, by).filter(({ requests }) => !output.terminal || requests > 0)
-  await presentList({ columns: columnsOf(by), items, noun: by, empty: '' }, output, null)
+  await presentList({ columns: columnsOf(by, channels), items, noun: by, empty: '' }, output, null)
   output.line()
   if (output.terminal) return presentCharts(value, output)
   await output.table(
@@ -40,9 +49,12 @@ function groupsOf({ byType, byChannel, byResult }: Traffic, by: Grouping): Group
   return byType.map((group) => ({ ...group, name: group.type }))
 }
 
-function columnsOf(by: Grouping): readonly Column<Group>[] {
+function columnsOf(by: Grouping, channels: ReadonlyMap<string, string>): readonly Column<Group>[] {
   return [
     { name: by, value: ({ name }) => name, ...(by === 'channel' && { kind: 'id' as const }) },
+    ...(channels.size === 0
+      ? []
+      : [{ name: 'name', value: ({ name }: Group) => channels.get(name) ?? null, kind: 'text' as const }]),
     { name: 'requests', value: ({ requests }) => requests },
     // Each result is either a hit or none.
     ...(by === 'result'

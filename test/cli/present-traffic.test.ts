@@ -24,7 +24,7 @@ async function show(hours: readonly number[], by: Grouping = 'type', columns = 8
     topMisses: [],
   } as unknown as Traffic
   const stream = { isTTY: true, columns, write: (chunk: string) => (text += chunk) }
-  await presentTraffic(value, by, new Output(stream))
+  await presentTraffic(value, by, new Output(stream), by === 'channel' ? new Map([[channel, 'Harbour']]) : undefined)
   return text
 }
 
@@ -42,5 +42,5 @@ it('shows no rows without requests, and offers no flag that the command lacks', 
 })
 
 it.each([60, 80])('shows channels in a table of %i columns', async (columns) => {
-  expect(await show([3, 9], 'channel', columns)).toContain('│ 0190c0de │')
+  expect(await show([3, 9], 'channel', columns)).toContain('│ 0190c0de │ Harbour │')
 })
