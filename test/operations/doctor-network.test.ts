@@ -1,4 +1,8 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { daemonFile, formatVersion } from '../../src/config/running-daemon.ts'
+import { thisProcess } from '../../src/lib/process-identity.ts'
 import { channel, closedPort, examine, server, shop } from './examine.ts'
 
 describe('a sales channel', () => {
@@ -85,6 +89,29 @@ describe('the port', () => {
     expect((await examine({ server: { port: await closedPort() } })).checks['port']).toMatchObject({
       status: 'passed',
       message: expect.stringContaining('is free') as string,
+    })
+  })
+
+  it('fails if the daemon of this project does not answer, and does not call it another program', async () => {
+    const port = await shop((request) => request.socket.destroy())
+    const { checks } = await examine({ server: { port } }, async (directory) => {
+      await mkdir(join(directory, 'var/data/prod'), { recursive: true })
+      const daemon = {
+        version: formatVersion,
+        process: thisProcess(),
+        port,
+        shop: null,
+        flags: [],
+        settings: {},
+        salt: '',
+      }
+      await writeFile(daemonFile(join(directory, 'var/data/prod')), JSON.stringify(daemon))
+    })
+    expect(checks['port']).toMatchObject({
+      status: 'failed',
+      message: expect.stringMatching(
+        /^The daemon of this project is running but not healthy at .*: socket hang up$/,
+      ) as string,
     })
   })
 

@@ -98,17 +98,24 @@ export const checkPort: Check = async (app, signal) => {
   const { host, port, proxyProtocol } = app.config.server
   const where = `${host}:${port}`
   if (port === 0) return [passed('port', 'chosen at start')]
+  const isOurs = findDaemon(app.loaded.places.dataDir)?.port === port
   // It would close a connection without a PROXY header.
-  if (proxyProtocol && findDaemon(app.loaded.places.dataDir)?.port === port)
-    return [passed('port', `the daemon is running at ${where}`)]
+  if (proxyProtocol && isOurs) return [passed('port', `the daemon is running at ${where}`)]
   // Checked first, because this user may lack the permission to listen that the daemon has.
-  const daemon = await probe(new URL(`http://${reachable(host)}:${port}/healthz`), { signal }).catch(() => null)
-  if (daemon?.status === 200) {
-    if (findDaemon(app.loaded.places.dataDir)?.port === port)
-      return [passed('port', `the daemon is running at ${where}`)]
+  const daemon = await probe(new URL(`http://${reachable(host)}:${port}/healthz`), { signal }).catch(describeError)
+  if (typeof daemon !== 'string' && daemon.status === 200) {
+    if (isOurs) return [passed('port', `the daemon is running at ${where}`)]
     const remedy = 'Stop it, or choose another server.port.'
     return [failed('port', `A daemon of another project or environment is running at ${where}.`, remedy)]
   }
+  if (isOurs)
+    return [
+      failed(
+        'port',
+        `The daemon of this project is running but not healthy at ${where}: ${typeof daemon === 'string' ? daemon : `it responds with ${daemon.status}`}`,
+        'Check its log and the load of this machine. Restart it if that does not help.',
+      ),
+    ]
   const code = await listenError(host, port)
   if (code === null) return [passed('port', `${where} is free`)]
   if (code === 'EACCES')
