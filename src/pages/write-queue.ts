@@ -16,8 +16,8 @@ import { toGroupTask, toHitTasks, type GroupWritten, type WriterTask } from './w
 /** The most that waits to be stored, in bytes: about 6,000 compressed pages, which take less than a second. */
 const mostBytes = 32 * 1024 ** 2
 /** Pages and bytes per transaction: a few milliseconds, since other processes wait for it. */
-const groupPages = 64
-const groupBytes = 1024 ** 2
+const groupPages = 256
+const groupBytes = 4 * 1024 ** 2
 /** How long pages gather that no warmup waits for, in ms: a transaction of one page costs four times its share of a group. */
 const gatherFor = 50
 /** How often a page is given to a writer thread. One that dies twice over it would die again. */
@@ -87,11 +87,11 @@ export class WriteQueue {
       this.#failed += 1
       return null
     }
-    const finite: PageDraft = { ...draft, ...finiteTimes(draft) }
-    const page: Page = { ...finite, id: -(this.#last += 1), size: body.length, hits: 0, hitMs: 0, usedAt: now() }
-    const outcome = Promise.withResolvers<Page | null>()
-    const begun = { file: '', checked: shared.fence(), attempts: 0, ...outcome }
-    const waiting: Waiting = { draft: finite, body: compact(body), fence, page, ...begun }
+    const id = -(this.#last += 1)
+    const unused = { size: body.length, hits: 0, hitMs: 0, usedAt: now() }
+    const page: Page = { ...draft, ...finiteTimes(draft), ...unused, id }
+    const begun = { file: '', checked: shared.fence(), attempts: 0, ...Promise.withResolvers<Page | null>() }
+    const waiting: Waiting = { draft: page, body: compact(body), fence, page, ...begun }
     this.#waiting.set(page.id, waiting)
     this.#byKey.set(draft.key, [waiting, ...(this.#byKey.get(draft.key) ?? [])])
     this.#bytes += sizeOf(waiting)
