@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { kyselyInOneFile } from './test/kysely-in-one-file.ts'
 import { onBothDatabases, onlyPostgres } from './test/on-both-databases.ts'
 import { longFiles, slowFiles } from './test/slow-files.ts'
 
@@ -27,6 +28,7 @@ delete process.env['PAGECACHE_RECORDS_URL']
 
 export default defineConfig({
   test: {
+    execArgv: await kyselyInOneFile(import.meta.dirname),
     // Most files wait for programs of their own: one worker for each core would leave the machine half idle.
     maxWorkers: 4,
     // Those that are concurrent wait for time-outs of the daemon.
