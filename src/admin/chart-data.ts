@@ -1,4 +1,5 @@
-import { formatBytes, formatCount, formatMs, formatRatio } from './format.ts'
+import { formatBytes } from '../lib/format-bytes.ts'
+import { formatCount, formatMs, formatRatio } from './format.ts'
 
 export interface Line {
   name: string

@@ -2,7 +2,6 @@ const wholeNumber = new Intl.NumberFormat('en')
 /** As logs, commands and the daemon's statistics have them. */
 export const timeZone = 'UTC'
 const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone })
-const units = ['B', 'KB', 'MB', 'GB', 'TB']
 
 export function formatCount(value: number): string {
   return wholeNumber.format(value)
@@ -11,17 +10,6 @@ export function formatCount(value: number): string {
 /** `1 page`, `2 pages`. */
 export function formatCounted(value: number, noun: string): string {
   return `${formatCount(value)} ${noun}${value === 1 ? '' : 's'}`
-}
-
-/** Bytes in units of 1024, as `totalSizeFormatted` has them. */
-export function formatBytes(bytes: number): string {
-  let value = bytes
-  let unit = 0
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024
-    unit++
-  }
-  return unit === 0 ? `${value} B` : `${value.toFixed(2)} ${units[unit]}`
 }
 
 /** A time of the API, ISO 8601 or milliseconds since the epoch, in UTC. */
