@@ -2,7 +2,7 @@ import type { HeaderPair } from '../pages/page.ts'
 import { decodedForms } from './browser-values.ts'
 import { fieldValue } from './fields.ts'
 import { variantsOf, type VariantRules } from './key.ts'
-import { digest, type Ledger } from './ledger.ts'
+import { digest, type ConfirmationLedger } from './ledger.ts'
 import { cookieChanges } from './set-cookie.ts'
 
 /** The parts of a request that identify a visitor: the channel and the cookies. */
@@ -33,10 +33,10 @@ const mostTokens = 16
  */
 export class Confirmations {
   readonly #rules: VariantRules
-  readonly #ledger: Ledger
+  readonly #ledger: ConfirmationLedger
   readonly #now: () => number
 
-  constructor(rules: VariantRules, ledger: Ledger, now: () => number) {
+  constructor(rules: VariantRules, ledger: ConfirmationLedger, now: () => number) {
     this.#rules = rules
     this.#ledger = ledger
     this.#now = now

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /** Remembers digests of confirmations; disposable, bounded, shared by all processes of a daemon. */
-export interface Ledger {
+export interface ConfirmationLedger {
   has(digest: string): boolean
   add(digest: string): void
   delete(digest: string): void

@@ -1,4 +1,5 @@
-import { escapeHtml, type ChannelView, type ShopChannel } from './channel.ts'
+import { escapeHtml } from '../lib/safe-text.ts'
+import type { ChannelView, ShopChannel } from './channel.ts'
 import type { Product } from './catalogue.ts'
 import { labels } from './vocabulary.ts'
 

@@ -82,7 +82,3 @@ function formatPrice(language: Language, cents: number, symbol: string): string 
   const rest = String(cents % 100).padStart(2, '0')
   return language === 'de' ? `${whole},${rest}&nbsp;${symbol}` : `${symbol}${whole}.${rest}`
 }
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
-}

@@ -1,5 +1,6 @@
+import { escapeHtml } from '../lib/safe-text.ts'
 import type { Catalogue, Category } from './catalogue.ts'
-import { escapeHtml, type ShopChannel } from './channel.ts'
+import type { ShopChannel } from './channel.ts'
 import type { Context } from './shopware.ts'
 import { labels } from './vocabulary.ts'
 

@@ -1,5 +1,6 @@
+import { escapeHtml } from '../lib/safe-text.ts'
 import type { Catalogue, Category, ContentPage, Product } from './catalogue.ts'
-import { escapeHtml, type ChannelView, type ShopChannel } from './channel.ts'
+import type { ChannelView, ShopChannel } from './channel.ts'
 import { finishes, labels, type Finish } from './vocabulary.ts'
 
 /** Products per page of a listing. */

@@ -1,6 +1,6 @@
+import { escapeHtml } from '../lib/safe-text.ts'
 import { gzipSync } from 'node:zlib'
 import type { PageType } from '../pages/page.ts'
-import { escapeHtml } from './channel.ts'
 import type { Site } from './site.ts'
 
 /** One sitemap file for each type of page, as in a shop that splits its sitemap by source. */

@@ -1,3 +1,7 @@
+/** Milliseconds. */
+export const hourLength = 3_600_000
+export const dayLength = 24 * hourLength
+
 /** Milliseconds since the epoch at the start of the year 10000, which ISO 8601 cannot write without a sign. */
 const endOfTime = Date.UTC(10_000, 0)
 
@@ -25,4 +29,9 @@ export function parseMoment(text: string): number | null {
 export function placeInWindow(from: string | null, until: string | null, now: number): 'before' | 'within' | 'after' {
   if (from !== null && now < Date.parse(from)) return 'before'
   return until !== null && now >= Date.parse(until) ? 'after' : 'within'
+}
+
+/** Hours since the epoch of a time in milliseconds. */
+export function hourOf(time: number): number {
+  return Math.floor(time / hourLength)
 }

@@ -1,10 +1,11 @@
+import { hourOf } from '../lib/moment.ts'
 import { prepareRows } from '../records/statements.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import { sum, type DoneEverywhere } from './everywhere.ts'
 import { maxKeysPerTransaction, type Plan, type PurgeOwner, type PurgingOptions } from './intent.ts'
 import { describeTargets } from './purge-key.ts'
 import { recordPurges, type KeyResult } from './log/record-purges.ts'
-import { addToHour, hourOf } from './log/rollups.ts'
+import { addToHour } from './log/rollups.ts'
 import { toUnconfirmedColumn } from './log/unconfirmed.ts'
 import { beginTraces } from './log/trace-urls.ts'
 

@@ -1,4 +1,4 @@
-import { dayLength, hourLength } from './sums.ts'
+import { dayLength, hourLength } from '../lib/moment.ts'
 
 const bucketKinds = ['hour', 'day', 'week', 'month'] as const
 export type BucketKind = (typeof bucketKinds)[number]

@@ -1,8 +1,8 @@
+import { dayLength } from '../lib/moment.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Records } from '../records/open.ts'
 import type { StageRow } from '../records/stage-rows.ts'
 import { removableColumns, removeEvents } from './remove-events.ts'
-import { dayLength } from './sums.ts'
 
 /**
  * Removes a slice of expired rows: events past their stage's retention (0 keeps them for ever), events of stages that were deleted

@@ -1,6 +1,7 @@
+import { hourOf } from '../lib/moment.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import type { StageEventRow } from '../records/stage-rows.ts'
-import { hourOf, sumByHour } from './sums.ts'
+import { sumByHour } from './sums.ts'
 
 /** The columns of an event needed to remove it and to correct its sums. */
 export type RemovableEvent = Pick<StageEventRow, 'id' | 'popup_id' | 'event_type' | 'created_at'>

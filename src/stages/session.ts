@@ -1,4 +1,4 @@
-import { dayLength } from './sums.ts'
+import { dayLength } from '../lib/moment.ts'
 
 /** When a show expires: at the end (UTC) of the following day, in milliseconds since the epoch. */
 export function showExpiry(at: number): number {

@@ -1,3 +1,4 @@
+import { dayLength } from '../lib/moment.ts'
 import { PagecacheError } from '../errors.ts'
 import type { Records } from '../records/open.ts'
 import type { StageRow } from '../records/stage-rows.ts'
@@ -13,7 +14,6 @@ import {
 } from './buckets.ts'
 import { eventTypes, type EventType } from './stage.ts'
 import { unknownStage } from './stages.ts'
-import { dayLength } from './sums.ts'
 
 type EventCounts = Record<EventType, number>
 

@@ -1,15 +1,6 @@
 import type { StageRollupRow } from '../records/stage-rows.ts'
 import type { EventType } from './stage.ts'
 
-/** Milliseconds. */
-export const hourLength = 3_600_000
-export const dayLength = 24 * hourLength
-
-/** Hours since the epoch of a time in milliseconds. */
-export function hourOf(time: number): number {
-  return Math.floor(time / hourLength)
-}
-
 /** Counts events of each type by stage and hour. */
 export function sumByHour(
   events: Iterable<{ popup_id: string; hour: number; event_type: EventType }>,

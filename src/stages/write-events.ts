@@ -1,10 +1,11 @@
+import { hourOf } from '../lib/moment.ts'
 import { uuidv7 } from '../lib/uuid.ts'
 import { prepare, prepareRows } from '../records/statements.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import type { StageEventRow, StageRollupRow, StageRow, StageSessionRow } from '../records/stage-rows.ts'
 import type { TrackOutcome, TrackedEvent } from './batch.ts'
 import { showExpiry } from './session.ts'
-import { hourOf, sumByHour } from './sums.ts'
+import { sumByHour } from './sums.ts'
 
 /** Writes a batch of events; see `prepareWriter`. */
 export type EventWriter = (events: readonly TrackedEvent[]) => Promise<TrackOutcome[]>

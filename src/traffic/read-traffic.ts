@@ -1,3 +1,4 @@
+import { hourLength } from '../lib/moment.ts'
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import type { TrafficRow } from '../records/traffic-rows.ts'
@@ -16,7 +17,6 @@ import { hoursKept, minutesKept } from './write-traffic.ts'
 type Bucket = 'minute' | 'hour' | 'day'
 
 const minuteLength = 60_000
-const hourLength = 3_600_000
 const lengths: Record<Bucket, number> = { minute: minuteLength, hour: hourLength, day: 24 * hourLength }
 
 /** Longest range that is shown by the minute and by the hour unless a bucket is given, in milliseconds. */

@@ -1,5 +1,5 @@
 /** Counters of the shared pages since the start of this process. */
-export interface SharedCounts {
+export interface SharedPageCounts {
   /** Pages of other nodes that were used instead of a fetch. */
   hits: number
   /** Pages that had to be fetched. */
@@ -15,6 +15,6 @@ export interface SharedCounts {
   unwritten: number
 }
 
-export function noCounts(): SharedCounts {
+export function noCounts(): SharedPageCounts {
   return { hits: 0, misses: 0, invalid: 0, unavailable: 0, waits: 0, written: 0, unwritten: 0 }
 }

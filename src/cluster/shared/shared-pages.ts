@@ -1,7 +1,7 @@
 import { Gate } from '../../lib/gate.ts'
 import type { PageDraft } from '../../pages/page.ts'
 import type { PurgeClock, PurgeTime } from '../clock.ts'
-import { noCounts, type SharedCounts } from './counts.ts'
+import { noCounts, type SharedPageCounts } from './counts.ts'
 import { examine, type ServerHealth } from './health.ts'
 import { Locks, type Lock } from './locks.ts'
 import { fieldOf, nameOf } from './names.ts'
@@ -46,7 +46,7 @@ const countEvery = 2_000
  * was purged since its fetch is never returned (docs/decisions/0118-shared-pages.md).
  */
 export class SharedPages {
-  readonly counts: SharedCounts = noCounts()
+  readonly counts: SharedPageCounts = noCounts()
   readonly #options: SharedPagesOptions
   readonly #server: Server
   readonly #locks: Locks

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { SharedCounts } from './counts.ts'
+import type { SharedPageCounts } from './counts.ts'
 import { fieldOf, nameOf } from './names.ts'
 import { writeField } from './scripts.ts'
 import type { Server } from './server.ts'
@@ -20,11 +20,11 @@ const mostBytes = 8 * 1024 ** 2
 export class Writer {
   readonly #server: Server
   readonly #options: WriterOptions
-  readonly #counts: SharedCounts
+  readonly #counts: SharedPageCounts
   readonly #pending = new Set<Promise<unknown>>()
   #bytes = 0
 
-  constructor(server: Server, options: WriterOptions, counts: SharedCounts) {
+  constructor(server: Server, options: WriterOptions, counts: SharedPageCounts) {
     this.#server = server
     this.#options = options
     this.#counts = counts

@@ -34,7 +34,7 @@ export function isFromForeignPage({ headers }: IncomingMessage, ownHosts: readon
 }
 
 /** The names by which a request may address the daemon: its Host, and those that a trusted proxy has forwarded. */
-export function ownHosts({ headers, socket }: IncomingMessage, isTrusted: IsTrusted): string[] {
+export function hostsOf({ headers, socket }: IncomingMessage, isTrusted: IsTrusted): string[] {
   const forwarded = isTrusted(socket.remoteAddress) ? headers['x-forwarded-host'] : undefined
   return [headers.host ?? '', ...(typeof forwarded === 'string' ? forwarded.split(',').map((host) => host.trim()) : [])]
 }

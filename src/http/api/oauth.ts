@@ -5,7 +5,7 @@ import type { Refuse } from '../../cache/refusal.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { jsonAnswer, type Answer, type WholeAnswer } from '../answer.ts'
 import { mediaTypeOf, parseJson, readBody, toBodyAnswer } from '../body.ts'
-import { addressOf, carriesSecret, isFromForeignPage, ownHosts } from './caller.ts'
+import { addressOf, carriesSecret, isFromForeignPage, hostsOf } from './caller.ts'
 import { largestBody } from './input.ts'
 import type { ApiOptions } from './options.ts'
 import type { Exchange } from './route.ts'
@@ -65,7 +65,7 @@ function refuseEarly({ request, query }: Exchange, { isReady, isTrusted }: ApiOp
     ])
   if (query !== null && carriesSecret(query))
     return failure(400, 'invalid_request', 'Send the secret in the body, never in the URL.')
-  if (isFromForeignPage(request, ownHosts(request, isTrusted)))
+  if (isFromForeignPage(request, hostsOf(request, isTrusted)))
     return failure(403, 'access_denied', 'Requests from pages of other sites are not allowed.')
   return null
 }

@@ -5,7 +5,7 @@ import { fromQuery } from '../../operations/from-query.ts'
 import { scopeOf, pathOf, performOperation, type Operation, type OperationContext } from '../../operations/operation.ts'
 import { errorAnswer, jsonAnswer, type Answer } from '../answer.ts'
 import { identify, type SessionOptions } from '../admin/session.ts'
-import { carriesSecret, isFromForeignPage, ownHosts, scopeMissing } from './caller.ts'
+import { carriesSecret, isFromForeignPage, hostsOf, scopeMissing } from './caller.ts'
 import { toField } from './error-answer.ts'
 import { readInput } from './input.ts'
 import { LiveStreams } from './live-streams.ts'
@@ -55,7 +55,7 @@ export function refuseEarly(
     ])
   if (query !== null && carriesSecret(query))
     return errorAnswer(400, 'Send the token in the Authorization field, never in the URL.')
-  if (isFromForeignPage(request, ownHosts(request, isTrusted)))
+  if (isFromForeignPage(request, hostsOf(request, isTrusted)))
     return errorAnswer(403, 'Requests from pages of other sites are not allowed.')
   return null
 }

@@ -1,4 +1,4 @@
-import { noCounts, type SharedCounts } from '../../cluster/shared/counts.ts'
+import { noCounts, type SharedPageCounts } from '../../cluster/shared/counts.ts'
 import { rising, type MetricsOptions, type Reading } from './metric.ts'
 
 const none = { counts: noCounts(), faults: { read: null, write: null } }
@@ -6,7 +6,7 @@ const none = { counts: noCounts(), faults: { read: null, write: null } }
 /** Metrics of the pages that all nodes share. They are 0 where `cache.shared.url` is not set. */
 export function readShared({ app }: MetricsOptions): Reading[] {
   const pages = async () => (await app().sharedPages()) ?? none
-  const counter = (name: string, help: string, count: (counts: SharedCounts) => number): Reading => ({
+  const counter = (name: string, help: string, count: (counts: SharedPageCounts) => number): Reading => ({
     aggregator: 'sum',
     type: 'counter',
     name: `pagecache_shared_${name}_total`,

@@ -1,5 +1,6 @@
+import { hourOf } from '../../lib/moment.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
-import { addToHour, hourOf } from '../log/rollups.ts'
+import { addToHour } from '../log/rollups.ts'
 
 /** The state of a purge at a reverse proxy after an attempt. */
 export interface Settled {

@@ -1,5 +1,6 @@
+import { hourOf } from '../../lib/moment.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
-import { addToKeyHours, hourOf, KeyMoves, windowHours } from './rollups.ts'
+import { addToKeyHours, KeyMoves, windowHours } from './rollups.ts'
 
 /** The reverse of name-rows.ts: URLs, tags and entities are deleted with the last purge that refers to them. */
 

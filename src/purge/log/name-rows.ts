@@ -1,7 +1,8 @@
+import { hourLength, hourOf } from '../../lib/moment.ts'
 import { prepareRows } from '../../records/statements.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 import type { Entity } from '../entities.ts'
-import { addToKeyHours, hourLength, hourOf, KeyMoves, windowHours } from './rollups.ts'
+import { addToKeyHours, KeyMoves, windowHours } from './rollups.ts'
 
 /** Rows for the URLs, tags and entities that the purge log refers to by number. Each function adds missing rows and returns all numbers. */
 

@@ -1,8 +1,9 @@
+import { hourOf } from '../../lib/moment.ts'
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Records } from '../../records/open.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 import { forgetEntities, forgetPages, forgetTags } from './forget-names.ts'
-import { addToHour, dropEmptyHours, hourOf } from './rollups.ts'
+import { addToHour, dropEmptyHours } from './rollups.ts'
 
 /** Most purges deleted in one transaction, which then takes about ten milliseconds. */
 const sliceSize = 100

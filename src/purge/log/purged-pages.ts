@@ -12,7 +12,7 @@ export interface PurgedPage {
 }
 
 /** Which purges count: all, those that the purge budget made soft, or those of these tags. */
-export type PurgesRead = 'all' | 'softened' | { tags: readonly string[] }
+export type PurgeChoice = 'all' | 'softened' | { tags: readonly string[] }
 
 /**
  * Reads, in batches, the URLs whose page a purge removed from the cache, or marked as stale, after `since` (milliseconds since the
@@ -21,7 +21,7 @@ export type PurgesRead = 'all' | 'softened' | { tags: readonly string[] }
 export async function* readPurgedPages(
   { db }: Records,
   since: number,
-  which: PurgesRead = 'all',
+  which: PurgeChoice = 'all',
 ): AsyncGenerator<PurgedPage[]> {
   const tags = typeof which === 'string' ? null : await idsOfTags(db, which.tags)
 

@@ -1,3 +1,4 @@
+import { hourOf } from '../../lib/moment.ts'
 import type { NewMessage, Queue } from '../../queue/queue.ts'
 import { prepareRows } from '../../records/statements.ts'
 import type { PurgeDeliveryRow, PurgeRow } from '../../records/purge-rows.ts'
@@ -8,7 +9,7 @@ import type { Entity } from '../entities.ts'
 import { countEntities, countTags, findUrls, addPurgedPages } from './name-rows.ts'
 import { isSoftened, type PurgeKey } from '../purge-key.ts'
 import { purgeModes, type PurgeMode } from './purge-items.ts'
-import { addToHour, hourOf } from './rollups.ts'
+import { addToHour } from './rollups.ts'
 
 export interface Recording {
   /** Milliseconds since the epoch. */

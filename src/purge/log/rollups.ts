@@ -1,16 +1,10 @@
+import { hourLength } from '../../lib/moment.ts'
 import { prepareRows } from '../../records/statements.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
-
-/** Milliseconds in an hour. */
-export const hourLength = 3_600_000
 
 /** The statistics cover exactly the last 24 hours, which touch 25 clock hours: the first and the last in part. */
 export const windowLength = 24 * hourLength
 export const windowHours = 25
-
-export function hourOf(at: number): number {
-  return Math.floor(at / hourLength)
-}
 
 /**
  * Amounts added to the sums of an hour; negative numbers subtract. They are added in the transaction that inserts or deletes the rows, so

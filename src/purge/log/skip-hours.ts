@@ -1,5 +1,5 @@
+import { hourLength } from '../../lib/moment.ts'
 import type { RecordsDatabase } from '../../records/schema.ts'
-import { hourLength } from './rollups.ts'
 
 /** Later than any time. */
 const endOfTime = Number.MAX_SAFE_INTEGER

@@ -1,6 +1,7 @@
+import { hourLength, hourOf } from '../../lib/moment.ts'
 import type { RecordsDatabase } from '../../records/schema.ts'
 import { toMilliseconds } from './purge-items.ts'
-import { hourLength, hourOf, windowHours, windowLength } from './rollups.ts'
+import { windowHours, windowLength } from './rollups.ts'
 import { topTags, type TopTag } from './top-tags.ts'
 
 /**
