@@ -162,10 +162,10 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', () => {
 describe('without a terminal', () => {
   it('the monitor prints a line at once, and ends with the first signal', async () => {
     const child = start(['monitor'], { cwd: await tempDir() })
-    let stderr = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    let stdout = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
     await until(() =>
-      expect(stderr).toContain('cache: 0 pages, 0 B; warmup: none yet; purges: 0 in 24 h; queue: 0 waiting'),
+      expect(stdout).toContain('cache: 0 pages, 0 B; warmup: none yet; purges: 0 in 24 h; queue: 0 waiting'),
     )
     child.kill('SIGTERM')
     expect(await new Promise((resolve) => child.once('close', resolve))).toBe(130)
