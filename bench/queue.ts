@@ -1,13 +1,14 @@
 /**
- * Claim: two consumers process at least two hundred messages per second, and a message dispatched into an idle queue starts at once.
+ * Claim: two consumers process at least 2,000 messages per second, and a message dispatched into an idle queue starts at once.
  *
- *   npx node bench/queue.ts [--postgres] [--messages 4000] [--singles 300] [--deep 100000] [--only "two consumers"] [--json]
+ *   npx node bench/queue.ts [--postgres] [--messages 4000] [--singles 300] [--deep 100000] [--rounds 1] [--only "two consumers;one consumer"] [--json]
  *
  * Consumers are separate processes; a handler records its start and returns. `messages` are dispatched at once and processed by one and
- * by two consumers, in no group, in one group and in fifty. Then `singles` are dispatched one at a time into the empty queue. Finally,
- * two consumers work while `deep` messages of a group held by another worker wait before theirs. The rival is the minimum that any queue
- * on this database needs: taking and deleting a row, one synced commit each, in one process. Latency runs from before the dispatch to the
- * first line of the handler, on the machine's monotonic clock.
+ * by two consumers, in no group, in one group and in fifty, and by handlers that write a row in the commit that ends their message. Then
+ * `singles` are dispatched one at a time into the empty queue. Finally, two consumers work while `deep` messages of a group held by another
+ * worker wait before theirs. The rival takes and deletes the same rows in one process, in two synced commits per message. The queue's own
+ * commits are not synced (docs/decisions/0140-unsynced-claims.md), except those with a handler's row. Latency runs from before the
+ * dispatch to the first line of the handler, on the machine's monotonic clock. With several rounds, rates are medians, with their range.
  *
  * `--postgres`: the same on a PostgreSQL server that the benchmark starts, with synchronous commits. There the target is 800 messages per
  * second with two consumers.
@@ -20,6 +21,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { openQueue } from '../src/queue/records-queue.ts'
 import type { NewMessage, Queue } from '../src/queue/queue.ts'
@@ -34,6 +36,7 @@ const { values } = parseArgs({
     messages: { type: 'string', default: '4000' },
     singles: { type: 'string', default: '300' },
     deep: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '1' },
     postgres: { type: 'boolean', default: false },
     only: { type: 'string' },
     json: { type: 'boolean', default: false },
@@ -47,6 +50,8 @@ interface Bench {
   /** URL of the database; null: SQLite. */
   url: string | null
   handled: Handled[]
+  /** Creates the table that handlers of the type `effect` write to. */
+  addEffects(): Promise<unknown>
 }
 
 const server = values.postgres ? await startPostgres({ ...durable, autovacuum: 'on' }) : null
@@ -58,6 +63,10 @@ const works: Record<string, (bench: Bench) => Promise<number>> = {
   'two consumers': (bench) => rate(bench, 2, () => ({})),
   'two consumers, fifty groups': (bench) => rate(bench, 2, (index) => ({ group: `g${index % 50}` })),
   'two consumers, one group': (bench) => rate(bench, 2, () => ({ group: 'g' })),
+  'two consumers, a row written in the commit of each message': async (bench) => {
+    await bench.addEffects()
+    return rate(bench, 2, () => ({ type: 'effect' }))
+  },
   [`two consumers, ${Number(values.deep).toLocaleString('en')} messages waiting`]: async (bench) => {
     await bench.queue.dispatch(messages(Number(values.deep), () => ({ group: 'deep' })))
     const holder = await bench.queue.join({ kind: 'consumer', transports: ['async'], types: ['bench'] })
@@ -65,9 +74,11 @@ const works: Record<string, (bench: Bench) => Promise<number>> = {
     return rate(bench, 2, () => ({}), holder.beat.bind(holder))
   },
 }
-const rates: Record<string, number> = {}
-for (const [name, work] of Object.entries(works))
-  if (values.only === undefined || values.only === name) rates[name] = await inQueue(work)
+const rates: Record<string, number[]> = {}
+for (let round = 0; round < Number(values.rounds); round += 1)
+  for (const [name, work] of Object.entries(works))
+    if (values.only === undefined || values.only.split(';').includes(name))
+      (rates[name] ??= []).push(await inQueue(work))
 const latency = values.only === undefined ? await inQueue(singles) : null
 await server?.stop()
 if (values.json) console.log(JSON.stringify({ rates, latency }))
@@ -78,7 +89,8 @@ async function inQueue<T>(work: (bench: Bench) => Promise<T>): Promise<T> {
   const url = server === null ? null : await newDatabase(server)
   const records = await openRecords({ directory, postgres: toPlace(url), now: Date.now })
   try {
-    return await work({ queue: openQueue(records, Date.now), directory, url, handled: [] })
+    const addEffects = () => sql`create table effects (payload text)`.execute(records.db)
+    return await work({ queue: openQueue(records, Date.now), directory, url, handled: [], addEffects })
   } finally {
     await records.close()
     await rm(directory, { recursive: true, force: true })
@@ -177,12 +189,13 @@ async function stopWorkers(workers: readonly ChildProcess[]): Promise<void> {
 }
 
 function print(): void {
-  console.log('| | messages per second |\n|---|---|')
-  for (const [name, perSecond] of Object.entries(rates))
-    console.log(`| ${name} | ${Math.round(perSecond).toLocaleString('en')} |`)
-  const [bareRate, ours] = [rates['bare commits, two per message'], rates['two consumers']]
-  if (bareRate !== undefined && ours !== undefined)
-    console.log(`\ntwo consumers ÷ bare commits: ${(ours / bareRate).toFixed(2)}`)
+  const rounded = (rate: number) => Math.round(rate).toLocaleString('en')
+  console.log('| | messages per second | range |\n|---|---|---|')
+  for (const [name, own] of Object.entries(rates))
+    console.log(`| ${name} | ${rounded(median(own))} | ${rounded(Math.min(...own))} to ${rounded(Math.max(...own))} |`)
+  const [bareRates, ours] = [rates['bare commits, two per message'], rates['two consumers']]
+  if (bareRates !== undefined && ours !== undefined)
+    console.log(`\ntwo consumers ÷ bare commits: ${(median(ours) / median(bareRates)).toFixed(2)}`)
   if (latency === null) return
   console.log('\n| dispatch to start, idle queue | ms |\n|---|---|')
   console.log(`| median | ${latency.median.toFixed(1)} |\n| 99th percentile | ${latency.p99.toFixed(1)} |`)

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { realTiming } from '../../src/lib/timing.ts'
 import { consume } from '../../src/queue/consume.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
@@ -13,16 +14,24 @@ const [, , directory, url = null] = process.argv
 const records = await openRecords({ directory: directory!, postgres: toPlace(url), now: Date.now })
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
+const start = () => void process.send!({ at: String(process.hrtime.bigint()) } satisfies Handled)
 process.send!('ready')
 await consume({
   queue: openQueue(records, Date.now),
   kind: 'consumer',
   transports: ['async'],
   handlers: [
+    { type: 'bench', concurrency: 2, handle: async () => start() },
     {
-      type: 'bench',
+      type: 'effect',
       concurrency: 2,
-      handle: async () => void process.send!({ at: String(process.hrtime.bigint()) } satisfies Handled),
+      async handle(work) {
+        start()
+        await records.db.transaction().execute(async (transaction) => {
+          await sql`insert into effects (payload) values (${work.message.payload})`.execute(transaction)
+          await work.complete(work.message, transaction)
+        })
+      },
     },
   ],
   stop: stop.signal,

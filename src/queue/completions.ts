@@ -9,7 +9,7 @@ interface Completion {
 
 /**
  * Handled messages whose rows are not deleted yet. They are deleted together, in the transaction of the next claim where one follows at
- * once: for a quick message the synced commit costs more than everything else.
+ * once: for a quick message the commit costs more than everything else.
  */
 export class Completions {
   #pending: Completion[] = []
@@ -23,7 +23,7 @@ export class Completions {
     return this.#pending.length > 0
   }
 
-  /** Resolves when the deletion is durable. @throws LEASE_LOST, and what the records throw */
+  /** Resolves when the deletion is committed. @throws LEASE_LOST, and what the records throw */
   add(held: Held): Promise<void> {
     return new Promise((resolve, reject) => {
       // Two turns: in the first one the worker may claim its next message and commit this one with it.

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { lockingTransaction } from '../records/locks.ts'
+import { lockingTransaction, unsyncedTransaction } from '../records/locks.ts'
 import type { QueueMessageRow, QueueWorkerRow } from '../records/queue-rows.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import { Completions } from './completions.ts'
-import { DoubtfulLeases } from './doubtful-leases.ts'
 import { hasNext, hasNextOfGroup, lockNext, lockNextOfGroup, nextDue } from './find-next.ts'
+import { GrantedLeases } from './granted-leases.ts'
 import { leaseMessages } from './lease.ts'
 import type { ProcessIdentity } from '../lib/process-identity.ts'
 import type { Membership, Message, NewWorker, WorkerPresence } from './queue.ts'
 import {
   assertHeld,
   leaseLost,
+  leasesOf,
   moveToFailed,
   putBack,
   putBackAfterCrash,
@@ -67,14 +68,14 @@ class RecordsMembership implements Membership {
   readonly #completions: Completions
   /** Whether the last claim returned a message. */
   #found = false
-  readonly #doubtful = new DoubtfulLeases()
+  readonly #leases = new GrantedLeases()
 
   constructor(records: Records, now: () => number, id: string, worker: NewWorker) {
     this.id = id
     this.#records = records
     this.#now = now
     this.#worker = worker
-    this.#completions = new Completions((work) => lockingTransaction(records.db).execute(work))
+    this.#completions = new Completions((work) => unsyncedTransaction(records.db).execute(work))
   }
 
   version(): string {
@@ -100,6 +101,7 @@ class RecordsMembership implements Membership {
       .where('id', '=', this.id)
       .executeTakeFirstOrThrow()
     await this.#correctDelays(now)
+    await this.#giveBackUnknown()
     return numUpdatedRows === 1n
   }
 
@@ -154,20 +156,30 @@ class RecordsMembership implements Membership {
   }
 
   async claim(wanted: ReadonlyMap<string, number>, most: number): Promise<Message[]> {
-    await this.#doubtful.giveBack((held) => this.#giveBack(held))
+    await this.#giveBackDoubtful()
     // A read takes no lock, and an idle worker finds nothing. After a successful claim there is likely another message: skip the read.
     if (!this.#found && !this.#completions.waiting && !(await this.#hasNext(wanted))) return []
-    const claimed: Message[] = []
-    const claim = this.#completions.commitWith(async (transaction) => {
-      claimed.length = 0
-      for (const transport of this.#worker.transports) {
-        const due = await lockNext(transaction, { transport, wanted, now: this.#now(), most })
-        if (due.length > 0) return void claimed.push(...(await this.#lease(transaction, due, false)))
-      }
-    })
-    await this.#doubtful.note(claimed, claim)
+    const claimed = await this.#leases.grant(
+      (work) => this.#completions.commitWith(work),
+      async (transaction) => {
+        for (const transport of this.#worker.transports) {
+          const due = await lockNext(transaction, { transport, wanted, now: this.#now(), most })
+          if (due.length > 0) return this.#lease(transaction, due, false)
+        }
+        return []
+      },
+    )
     this.#found = claimed.length > 0
     return claimed
+  }
+
+  async #giveBackDoubtful(): Promise<void> {
+    if (this.#leases.isDoubtful) await this.#giveBackUnknown()
+  }
+
+  async #giveBackUnknown(): Promise<void> {
+    const { rows } = await leasesOf(this.#records.db, { worker: this.id })
+    await this.#leases.giveBackUnknown(rows, (held) => this.#giveBack(held))
   }
 
   async #hasNext(wanted: ReadonlyMap<string, number>): Promise<boolean> {
@@ -178,17 +190,17 @@ class RecordsMembership implements Membership {
 
   async take({ transport, type, group }: Message): Promise<Message | null> {
     if (group === null) return null
-    await this.#doubtful.giveBack((held) => this.#giveBack(held))
+    await this.#giveBackDoubtful()
     const query = { transport, type, group, now: this.#now() }
     if (!(await hasNextOfGroup(this.#records.db, query))) return null
-    const taken: Message[] = []
-    const take = lockingTransaction(this.#records.db).execute(async (transaction) => {
-      taken.length = 0
-      const id = await lockNextOfGroup(transaction, query)
-      if (id !== null) taken.push(...(await this.#lease(transaction, [id], true)))
-    })
-    await this.#doubtful.note(taken, take)
-    return taken[0] ?? null
+    const [taken = null] = await this.#leases.grant(
+      (work) => unsyncedTransaction(this.#records.db).execute(work),
+      async (transaction) => {
+        const id = await lockNextOfGroup(transaction, query)
+        return id === null ? [] : this.#lease(transaction, [id], true)
+      },
+    )
+    return taken
   }
 
   #lease(transaction: RecordsTransaction, ids: readonly string[], shared: boolean): Promise<Message[]> {
@@ -204,7 +216,7 @@ class RecordsMembership implements Membership {
   }
 
   async complete(message: Message, transaction?: RecordsTransaction): Promise<void> {
-    if (transaction === undefined) await this.#completions.add(message)
+    if (transaction === undefined) await this.#leases.settle(message, this.#completions.add(message))
     else if (!(await removeIfHeld(transaction, message))) throw leaseLost(message.id)
   }
 
@@ -228,9 +240,11 @@ class RecordsMembership implements Membership {
     held: Held,
     change: (transaction: RecordsTransaction, row: QueueMessageRow) => Promise<void>,
   ): Promise<void> {
-    await this.#records.db
+    const { db } = this.#records
+    const settling = db
       .transaction()
       .execute(async (transaction) => change(transaction, await assertHeld(transaction, held)))
+    await this.#leases.settle(held, settling)
   }
 
   async leave(): Promise<void> {

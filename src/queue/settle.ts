@@ -39,6 +39,16 @@ const deleteHeld = prepare<Held>((db, { id, lease }) =>
   db.deleteFrom('queue_messages').where('id', '=', id).where('lease', '=', lease),
 )
 
+/** The leases that a worker has in the records. */
+export const leasesOf = prepare<{ worker: string }, Held>((db, { worker }) =>
+  db
+    .selectFrom('queue_messages')
+    .select(['id', 'lease'])
+    .where('worker', '=', worker)
+    .where('lease', 'is not', null)
+    .$castTo<Held>(),
+)
+
 /** Makes a held message wait again. It replaces a waiting message with the same key, because it has the count of attempts. */
 export async function putBack(
   transaction: RecordsTransaction,

@@ -1,4 +1,4 @@
-import { PostgresAdapter, sql, type SelectQueryBuilder } from 'kysely'
+import { PostgresAdapter, sql, type IsolationLevel, type SelectQueryBuilder } from 'kysely'
 import type { RecordsDatabase } from './schema.ts'
 
 /** Whether the records are in PostgreSQL. */
@@ -12,6 +12,18 @@ export function isPostgres(db: Pick<RecordsDatabase, 'getExecutor'>): boolean {
  */
 export function lockingTransaction(db: RecordsDatabase) {
   return db.transaction().setIsolationLevel('read committed')
+}
+
+/** PostgreSQL takes this level for `read committed`: it knows no lower one. */
+export const unsynced: IsolationLevel = 'read uncommitted'
+
+/**
+ * A locking transaction that may be undone if the machine loses power, with all that follows it and was not synced either. In SQLite its
+ * commit does not wait for the disk: the next one that does makes it durable too. No process that knows of it survives such a loss; those
+ * of a PostgreSQL server do, so there it is synced.
+ */
+export function unsyncedTransaction(db: RecordsDatabase) {
+  return db.transaction().setIsolationLevel(unsynced)
 }
 
 /**

@@ -10,8 +10,10 @@ import {
   type Driver,
   type QueryResult,
   type SelectQueryNode,
+  type TransactionSettings,
 } from 'kysely'
 import { toRecordsError } from './errors.ts'
+import { unsynced } from './locks.ts'
 import type { Presence } from './presence.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
@@ -41,6 +43,8 @@ const commit = 'COMMIT'
 class SqliteDriver implements Driver {
   readonly #database: Database.Database
   readonly #connection: SqliteConnection
+  /** Whether the open transaction is an unsynced one. */
+  #isUnsynced = false
 
   constructor(database: Database.Database, file: string, presence: Presence) {
     this.#database = database
@@ -53,7 +57,10 @@ class SqliteDriver implements Driver {
     return this.#connection
   }
 
-  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+  async beginTransaction(connection: DatabaseConnection, { isolationLevel }: TransactionSettings): Promise<void> {
+    // Not a prepared statement: the setting takes effect when it is compiled, and not inside a transaction.
+    this.#isUnsynced = isolationLevel === unsynced
+    if (this.#isUnsynced) this.#database.exec('PRAGMA synchronous = NORMAL')
     await connection.executeQuery(CompiledQuery.raw('BEGIN IMMEDIATE'))
   }
 
@@ -66,7 +73,10 @@ class SqliteDriver implements Driver {
     if (this.#database.inTransaction) await connection.executeQuery(CompiledQuery.raw('ROLLBACK'))
   }
 
-  async releaseConnection(): Promise<void> {}
+  async releaseConnection(): Promise<void> {
+    if (this.#isUnsynced) this.#database.exec('PRAGMA synchronous = FULL')
+    this.#isUnsynced = false
+  }
 
   async destroy(): Promise<void> {
     this.#database.close()

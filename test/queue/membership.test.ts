@@ -24,3 +24,29 @@ it('a worker gets no more messages of a type than it wants, in groups and outsid
   expect(await member.claim(new Map([['a', 2]]), Infinity)).toHaveLength(2)
   expect(await member.claim(new Map([['a', 1]]), Infinity)).toHaveLength(1)
 })
+
+it('a worker gives back a message whose deletion the database has lost', async () => {
+  const { queue, records } = await testQueue()
+  await queue.dispatch([{ transport: 'async', type: 'a', payload: null }])
+  const member = await queue.join(worker)
+  const message = (await claimOne(member, 'a'))!
+  const row = await records.db.selectFrom('queue_messages').selectAll().executeTakeFirstOrThrow()
+  await member.complete(message)
+  await records.db.insertInto('queue_messages').values(row).execute()
+  expect(await claimOne(member, 'a')).toBeNull()
+  expect(await member.beat()).toBe(true)
+  expect(await claimOne(member, 'a')).toMatchObject({ id: message.id })
+})
+
+it('a heartbeat leaves a worker the messages that it works on', async () => {
+  const { queue } = await testQueue()
+  const message = { transport: 'async', type: 'a', payload: null, group: 'g' } as const
+  await queue.dispatch([message, message])
+  const member = await queue.join(worker)
+  const claimed = (await claimOne(member, 'a'))!
+  const taken = (await member.take(claimed))!
+  await member.beat()
+  await member.complete(claimed)
+  await member.complete(taken)
+  expect((await queue.statistics()).transports[0]).toMatchObject({ count: 0 })
+})

@@ -11,6 +11,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { exhausted, isLostConnection, toPostgresError } from './errors.ts'
+import { unsynced } from '../locks.ts'
 import { repeat } from './repeat.ts'
 
 /** How long a transaction may pause between two statements (milliseconds): a process that is frozen in one must not hold its locks for ever. */
@@ -25,7 +26,8 @@ const lockTimeout = 20_000
  * (docs/decisions/0142-compiled-statements.md).
  */
 function beginning(isolation: IsolationLevel = 'serializable'): string {
-  return `begin isolation level ${isolation}; set local lock_timeout = ${lockTimeout}; set local idle_in_transaction_session_timeout = ${idleTimeout}; set local enable_seqscan = off; set local jit = off`
+  const sync = isolation === unsynced ? '; set local synchronous_commit = off' : ''
+  return `begin isolation level ${isolation}${sync}; set local lock_timeout = ${lockTimeout}; set local idle_in_transaction_session_timeout = ${idleTimeout}; set local enable_seqscan = off; set local jit = off`
 }
 
 export interface DriverOptions {
