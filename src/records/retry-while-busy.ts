@@ -6,6 +6,8 @@ export const busyTimeout = 1
 
 /** How long callers wait for another process's lock (milliseconds). */
 const maxWait = 5000
+/** Longest mean pause between two attempts (milliseconds). Most locks are held for about one. */
+const maxPause = 16
 
 /**
  * Repeats `attempt` while another connection's lock blocks it, which shows in a busy error or, with `isBlocked`, in its value. After
@@ -13,7 +15,7 @@ const maxWait = 5000
  */
 export async function retryWhileBusy<T>(attempt: () => T, isBlocked: (value: T) => boolean = () => false): Promise<T> {
   const until = performance.now() + maxWait
-  for (;;) {
+  for (let pause = 1; ; pause = Math.min(2 * pause, maxPause)) {
     try {
       const value = attempt()
       if (!isBlocked(value) || performance.now() >= until) return value
@@ -21,6 +23,6 @@ export async function retryWhileBusy<T>(attempt: () => T, isBlocked: (value: T) 
       if (!isBusy(error) || performance.now() >= until) throw error
     }
     // Random, so that several waiting processes do not collide at every attempt.
-    await sleep(5 + Math.random() * 20)
+    await sleep(pause * (0.5 + Math.random()))
   }
 }
