@@ -1,5 +1,6 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+import type { Worker } from 'node:worker_threads'
 
 /** Size of the young generation in bytes beyond which more makes hits and misses no faster. */
 const largeEnough = 8 * 2 ** 20
@@ -58,4 +59,18 @@ function limitIfLarge(): boolean {
   isLimited = true
   setGrowth()
   return true
+}
+
+/**
+ * Starts a thread whose young generation has this size from the start, in MB for each of its halves. It cannot grow to it once this process
+ * has called `limitYoungGeneration`, and would keep the megabyte that it begins with.
+ */
+export function withYoungGeneration(half: number, start: () => Worker): Worker {
+  setFlagsFromString(`--min-semi-space-size=${half}`)
+  const worker = start()
+  // V8 reads the flag when the thread has begun.
+  const reset = () => setFlagsFromString('--min-semi-space-size=0')
+  worker.once('online', reset)
+  worker.once('exit', reset)
+  return worker
 }

@@ -26,6 +26,8 @@ export class Counters {
   readonly #getTotalsQuery: Statement<[], { count: number; size: number }>
   readonly #addQuery: Statement<[StatRow]>
   readonly #clearQuery: Statement<[PageType]>
+  /** What `together` has gathered so far; null outside of it. */
+  #gathered: Map<PageType, Sums> | null = null
 
   constructor(database: Database) {
     this.#getAllQuery = database.prepare(`
@@ -66,12 +68,13 @@ export class Counters {
   }
 
   add(type: PageType, sums: Sums): void {
-    this.#addQuery.run({ ...sums, type })
+    if (this.#gathered === null) return void this.#addQuery.run({ ...sums, type })
+    const before = this.#gathered.get(type)
+    this.#gathered.set(type, before === undefined ? sums : plus(before, sums))
   }
 
   subtract(type: PageType, sums: Sums): void {
-    this.#addQuery.run({
-      type,
+    this.add(type, {
       count: -sums.count,
       originalSize: -sums.originalSize,
       size: -sums.size,
@@ -79,6 +82,18 @@ export class Counters {
       hits: -sums.hits,
       hitUs: -sums.hitUs,
     })
+  }
+
+  /** Runs the work of a transaction that changes the sums often. They are written once per type, at its end. */
+  together<T>(work: () => T): T {
+    const gathered = (this.#gathered = new Map<PageType, Sums>())
+    try {
+      const result = work()
+      for (const [type, sums] of gathered) this.#addQuery.run({ ...sums, type })
+      return result
+    } finally {
+      this.#gathered = null
+    }
   }
 
   /** Makes all pages of a type dead in constant time. Returns how many were live. */
@@ -95,4 +110,15 @@ export function emptyCounters(): Record<PageType, TypeCounters> {
     { count: 0, originalSize: 0, size: 0, generationMs: 0, hits: 0, hitMs: 0 },
   ])
   return Object.fromEntries(entries) as Record<PageType, TypeCounters>
+}
+
+function plus(one: Sums, other: Sums): Sums {
+  return {
+    count: one.count + other.count,
+    originalSize: one.originalSize + other.originalSize,
+    size: one.size + other.size,
+    generationUs: one.generationUs + other.generationUs,
+    hits: one.hits + other.hits,
+    hitUs: one.hitUs + other.hitUs,
+  }
 }

@@ -6,7 +6,6 @@ import { releaseCleared } from './cleared.ts'
 import { faultOf } from './faults.ts'
 import { Reaper } from './reaper.ts'
 import type { Room } from './room.ts'
-import type { PageIndex } from './page-index.ts'
 import type { SharedIndex } from './shared-index.ts'
 import { abandonedAfter } from './traces.ts'
 
@@ -188,9 +187,9 @@ export class Housekeeper {
   async release(traces: readonly number[]): Promise<void> {
     const { shared, directory } = this.#options
     for (let first = 0; shared.current !== null && first < traces.length;) {
-      first += await shared.write((index) =>
-        index.write(() => releaseSome(index, traces.slice(first, first + tracesAtOnce))),
-      )
+      const some = traces.slice(first, first + tracesAtOnce)
+      const more = await shared.write((index) => index.write(() => index.traces.release(some)))
+      if (!more) first += tracesAtOnce
       if (first < traces.length) await pause(0)
     }
     releaseCleared(directory, traces)
@@ -237,10 +236,4 @@ export class Housekeeper {
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#working
   }
-}
-
-/** Releases traces in order and returns how many are complete. The next one may be partly released. */
-function releaseSome(index: PageIndex, traces: readonly number[]): number {
-  const next = traces.findIndex((trace) => index.traces.release(trace))
-  return next < 0 ? traces.length : next
 }

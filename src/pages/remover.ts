@@ -55,18 +55,23 @@ export class Remover {
     let logged: Selection[] = []
     await shared.write((index) =>
       index.writeDurably(() => {
-        taken = []
-        let left = sharedPages
-        while (taken.length < removals.length && left > 0) {
-          const removed = this.#takeShare(index, removals[taken.length]!, Math.min(left, pagesOfOne))
-          left -= 1 + removed.counts.reduce((sum, count) => sum + count, 0)
-          taken.push(removed)
-        }
+        taken = index.counters.together(() => this.#takeShares(index, removals))
         logged = unionsOf(removals.slice(0, taken.length).map(({ selection }) => selection))
         for (const selection of logged) index.log.append(selection, now())
       }),
     )
     for (const selection of logged) shared.announce(selection)
+    return taken
+  }
+
+  /** Removes pages for as many of the removals as one transaction allows. */
+  #takeShares(index: PageIndex, removals: readonly SharedRemoval[]): SharedRemoved[] {
+    const taken: SharedRemoved[] = []
+    for (let left = sharedPages; taken.length < removals.length && left > 0;) {
+      const removed = this.#takeShare(index, removals[taken.length]!, Math.min(left, pagesOfOne))
+      left -= 1 + removed.counts.reduce((sum, count) => sum + count, 0)
+      taken.push(removed)
+    }
     return taken
   }
 

@@ -25,9 +25,9 @@ export class Traces {
   readonly #getNamedQuery: Statement<[number, number, number, number, number, number], Taken>
   readonly #getOfTypeQuery: Statement<[PageType, number, number, number], Taken>
   readonly #getAllQuery: Statement<[number, number], Taken>
-  readonly #freeDeadQuery: Statement<[number, number]>
-  readonly #freeStaleQuery: Statement<[number, number]>
-  readonly #closeQuery: Statement<[number]>
+  readonly #freeDeadQuery: Statement<[string, number]>
+  readonly #freeStaleQuery: Statement<[string, number]>
+  readonly #closeQuery: Statement<[string]>
   readonly #getAbandonedQuery: Statement<[number], number>
 
   constructor(database: Database) {
@@ -50,13 +50,14 @@ export class Traces {
     this.#getAllQuery = database.prepare(
       `SELECT p.id, 0 AS value, p.url FROM page p WHERE p.id > ? AND ${live} ORDER BY p.id LIMIT ?`,
     )
-    this.#freeDeadQuery = database.prepare(
-      'UPDATE dead SET trace = NULL WHERE page_id IN (SELECT page_id FROM dead WHERE trace = ? LIMIT ?)',
-    )
-    this.#freeStaleQuery = database.prepare(
-      'UPDATE stale SET trace = NULL WHERE page_id IN (SELECT page_id FROM stale WHERE trace = ? LIMIT ?)',
-    )
-    this.#closeQuery = database.prepare('DELETE FROM trace WHERE id = ?')
+    const free = (table: 'dead' | 'stale') =>
+      database.prepare<[string, number]>(
+        `UPDATE ${table} SET trace = NULL WHERE page_id IN (
+           SELECT page_id FROM ${table} WHERE trace IN (SELECT value FROM json_each(?)) LIMIT ?)`,
+      )
+    this.#freeDeadQuery = free('dead')
+    this.#freeStaleQuery = free('stale')
+    this.#closeQuery = database.prepare('DELETE FROM trace WHERE id IN (SELECT value FROM json_each(?))')
     this.#getAbandonedQuery = database.prepare<[number], number>('SELECT id FROM trace WHERE at < ?').pluck()
   }
 
@@ -77,12 +78,13 @@ export class Traces {
     return this.#getAllQuery.all(after, limit)
   }
 
-  /** Releases a slice of a trace; false when it was the last. */
-  release(trace: number): boolean {
-    const { changes } = this.#freeDeadQuery.run(trace, slice)
-    const { changes: more } = this.#freeStaleQuery.run(trace, slice)
+  /** Releases a slice of traces; true when there is more to release. */
+  release(traces: readonly number[]): boolean {
+    const list = JSON.stringify(traces)
+    const { changes } = this.#freeDeadQuery.run(list, slice)
+    const { changes: more } = this.#freeStaleQuery.run(list, slice)
     if (changes === slice || more === slice) return true
-    this.#closeQuery.run(trace)
+    this.#closeQuery.run(list)
     return false
   }
 

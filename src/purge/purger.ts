@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { fromMessage, PagecacheError } from '../errors.ts'
+import { withYoungGeneration } from '../lib/steady-heap.ts'
 import type { PageStore, SharedRemoval } from '../pages/page-store.ts'
 import type { Invalidated, Target } from './invalidation.ts'
 import { toKeys } from './purge-key.ts'
@@ -17,6 +18,9 @@ const maxCharacters = 32 * 1024 * 1024
 const storingPatience = 1_000
 /** Delay before a failed thread is restarted, in milliseconds. */
 const restartDelay = 1_000
+
+/** Half of the thread's young generation in MB: what the purges of a group allocate is then garbage when it is collected. */
+const youngGeneration = 8
 
 /** Next to this file in the sources; under its own name in dist/, where this file is part of a chunk. */
 const program = import.meta.url.endsWith('.ts') ? './purger-main.ts' : '../purge/purger-main.js'
@@ -88,9 +92,13 @@ class Purger {
   /** @throws the error with which the thread failed to start */
   async start(): Promise<void> {
     const { pages: _, onError: __, recordsFault: ___, ...data } = this.#options
-    const worker = new Worker(new URL(program, import.meta.url), {
-      workerData: { ...data, endedThreads: this.#endedThreads } satisfies PurgerData,
-    })
+    const worker = withYoungGeneration(
+      youngGeneration,
+      () =>
+        new Worker(new URL(program, import.meta.url), {
+          workerData: { ...data, endedThreads: this.#endedThreads } satisfies PurgerData,
+        }),
+    )
     const { threadId } = worker
     let broken: unknown = null
     await new Promise<void>((resolve, reject) => {

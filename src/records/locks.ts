@@ -26,6 +26,11 @@ export function unsyncedTransaction(db: RecordsDatabase) {
   return db.transaction().setIsolationLevel(unsynced)
 }
 
+/** A transaction whose work is done again if it is lost. In SQLite it is not synced, in PostgreSQL it is like any other. */
+export function repeatableTransaction(db: RecordsDatabase) {
+  return isPostgres(db) ? db.transaction() : unsyncedTransaction(db)
+}
+
 /**
  * Adds to each row of a query whether this transaction has obtained the lock of its group (1), which it then keeps until it ends. In
  * SQLite it always has.

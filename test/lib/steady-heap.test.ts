@@ -66,3 +66,22 @@ it('collects the young generation without helper threads', async () => {
   expect(await helpedAfter('collectYoungAlone()')).toBe(0)
   expect(await helpedAfter('')).toBeGreaterThan(0)
 })
+
+it('gives a thread its young generation from the start, and no thread that is started later', async () => {
+  const script = `
+    const { withYoungGeneration } = await import(${JSON.stringify(module.href)})
+    const { Worker } = await import('node:worker_threads')
+    const { once } = await import('node:events')
+    const report = \`
+      const { parentPort } = await import('node:worker_threads')
+      const { getHeapSpaceStatistics } = await import('node:v8')
+      parentPort.postMessage(getHeapSpaceStatistics().find((each) => each.space_name === 'new_space').space_size / 2 ** 20)\`
+    const start = () => new Worker(report, { eval: true })
+    const sizes = []
+    for (const worker of [() => withYoungGeneration(8, start), start]) sizes.push((await once(worker(), 'message'))[0])
+    console.log(sizes.join())`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
+  const [large, usual] = stdout.split(',').map(Number)
+  expect(large).toBeGreaterThanOrEqual(8)
+  expect(usual).toBeLessThan(8)
+})

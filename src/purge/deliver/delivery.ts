@@ -2,6 +2,7 @@ import type { Timing } from '../../lib/timing.ts'
 import { dispatch } from '../../queue/dispatch.ts'
 import { hasFailedMessage } from '../../queue/find-messages.ts'
 import type { Work } from '../../queue/queue.ts'
+import { repeatableTransaction } from '../../records/locks.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../../records/schema.ts'
 import { purgeIdOf } from '../log/log-id.ts'
 import { attempt, type Attempt, type SendFailure } from './attempt.ts'
@@ -139,11 +140,21 @@ export class Delivery {
     const times = timesOf(done)
     const delivered = everything ? slice.pending : slice.pending.filter(({ id }) => times.has(id))
     await this.#options.onDelivered(this.#proxy, everything ? null : delivered)
-    if (everything) await this.#recordEverything(slice, everything.ms)
-    else await this.#settle(delivered, (id) => ({ status: 'delivered', responseTime: times.get(id)!, error: null }))
-    if (failure !== null) return
-    this.#circuit = closed
-    await this.#write((transaction) => rows.writeCircuit(transaction, this.#proxy, closed, this.#options.now(), null))
+    const isOver = failure === null
+    const close = async (transaction: RecordsTransaction) => {
+      if (isOver) await rows.writeCircuit(transaction, this.#proxy, closed, this.#options.now(), null)
+    }
+    if (everything) {
+      await this.#recordEverything(slice, everything.ms)
+      await this.#write(close)
+    } else
+      await this.#settle(
+        delivered,
+        (id) => ({ status: 'delivered', responseTime: times.get(id)!, error: null }),
+        // In the same transaction: rounds of a storm are frequent.
+        close,
+      )
+    if (isOver) this.#circuit = closed
   }
 
   async #recordEverything({ status, last }: Slice, ms: number): Promise<void> {
@@ -190,19 +201,28 @@ export class Delivery {
     }
   }
 
+  /** Records results, and `also` with the last of them. If they are lost in a power cut, the purges are delivered again. */
   async #settle(
     purges: readonly { id: number; attempts: number }[],
     resultOf: (id: number) => Pick<Settled, 'status' | 'responseTime' | 'error'>,
+    also = async (_transaction: RecordsTransaction) => {},
   ): Promise<void> {
-    for (const batch of rows.toBatches(purges)) {
+    const batches = rows.toBatches(purges)
+    for (const batch of batches) {
       const settled = batch.map(({ id, attempts }) => ({ purgeId: id, attempts: attempts + 1, ...resultOf(id) }))
-      await this.#write((transaction) => settleDeliveries(transaction, this.#proxy, settled))
+      await this.#write(async (transaction) => {
+        await settleDeliveries(transaction, this.#proxy, settled)
+        if (batch === batches.at(-1)) await also(transaction)
+      }, repeatableTransaction(this.#options.db))
     }
   }
 
   /** Writes in a transaction that fails when another worker has taken over the message. */
-  async #write(write: (transaction: RecordsTransaction) => Promise<unknown>): Promise<void> {
-    await this.#options.db.transaction().execute(async (transaction) => {
+  async #write(
+    write: (transaction: RecordsTransaction) => Promise<unknown>,
+    begin = this.#options.db.transaction(),
+  ): Promise<void> {
+    await begin.execute(async (transaction) => {
       await this.#work.hold(transaction, this.#work.message)
       await write(transaction)
     })

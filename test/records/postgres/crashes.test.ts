@@ -7,7 +7,7 @@ import { lockingTransaction, unsyncedTransaction } from '../../../src/records/lo
 import { openRecords } from '../../../src/records/open.ts'
 import { durable, execute, startPostgres } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/until.ts'
-import type { CountedDatabase } from '../../queue/counted.ts'
+import type { CountedDatabase } from '../../queue/counting-child.ts'
 
 const messages = 300
 
