@@ -76,7 +76,8 @@ class Consumer {
   #fatal: { error: unknown } | null = null
   /** Id of the next membership. A join that failed may have been committed: the next attempt has the same id. */
   #id = randomUUID()
-  #reported: string | null = null
+  /** Messages of errors since the records were last available. */
+  readonly #reported = new Set<string>()
   #taken = 0
   #failures = 0
 
@@ -108,7 +109,7 @@ class Consumer {
       queue.join({ id: this.#id, kind, transports, types: [...this.#handlers.keys()] }),
     )
     if (!membership) return
-    this.#reported = null
+    this.#reported.clear()
     this.#id = randomUUID()
     const lost = new AbortController()
     const done = new AbortController()
@@ -117,6 +118,7 @@ class Consumer {
       timing,
       done: done.signal,
       onEvent,
+      onUnavailable: (error) => this.#reportUnavailable(error),
       onLost: () => lost.abort(),
       onStopping: () => this.#finish('stop-workers'),
     }).catch((error: unknown) => this.#break(error))
@@ -153,7 +155,7 @@ class Consumer {
         : await this.#whenAvailable(() =>
             membership.claim(wanted, (this.#options.limits?.messages ?? Infinity) - this.#taken),
           )
-    if (messages !== null && wanted.size > 0) this.#reported = null
+    if (messages !== null && wanted.size > 0) this.#reported.clear()
     for (const message of messages ?? []) this.#start(membership, message, lost)
     if (messages?.length) return
     const { timing, sleep } = this.#options
@@ -265,8 +267,8 @@ class Consumer {
   #reportUnavailable(error: unknown): void {
     if (!isUnavailable(error)) throw error
     // A lasting problem is reported once.
-    if (error.message === this.#reported) return
-    this.#reported = error.message
+    if (this.#reported.has(error.message)) return
+    this.#reported.add(error.message)
     this.#options.onEvent({ kind: 'unavailable', error: error.message })
   }
 

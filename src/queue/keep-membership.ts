@@ -1,5 +1,4 @@
 import type { Timing } from '../lib/timing.ts'
-import { isUnavailable } from '../records/errors.ts'
 import type { ConsumeEvent } from './consume-event.ts'
 import { hasEnded, thisProcess } from '../lib/process-identity.ts'
 import type { Membership } from './queue.ts'
@@ -18,6 +17,8 @@ export interface KeepOptions {
   done: AbortSignal
   onLost(): void
   onStopping(): void
+  /** Called after each attempt that failed. @throws the error unless the records are unavailable */
+  onUnavailable(error: unknown): void
   onEvent(event: ConsumeEvent): void
 }
 
@@ -62,9 +63,8 @@ export async function keepMembership(options: KeepOptions): Promise<void> {
       onEvent({ kind: 'taken-over' })
       return options.onLost()
     } catch (error) {
-      if (!isUnavailable(error)) throw error
+      options.onUnavailable(error)
       silence.forget()
-      onEvent({ kind: 'unavailable', error: error.message })
       await timing.sleep(checkInterval, done)
     }
   }

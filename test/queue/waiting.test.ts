@@ -85,3 +85,29 @@ it('a worker continues after records whose version could not be read', async () 
   expect(seen).toEqual([1])
   expect(events.map(({ kind }) => kind)).toEqual(['unavailable', 'handled'])
 })
+
+it('a busy worker that cannot reach the records says so once', async () => {
+  const { queue, consume, timing, events } = await testQueue()
+  await queue.dispatch([message(1)])
+  let attempts = 0
+  const cut: Queue = {
+    ...queue,
+    async join(worker) {
+      const membership = await queue.join(worker)
+      const list = membership.listWorkers.bind(membership)
+      const listWorkers = async () => {
+        attempts += 1
+        if (attempts > 1 && attempts <= 6) throw new PagecacheError('STORE_UNREACHABLE', 'the database is away')
+        return list()
+      }
+      return Object.assign(membership, { listWorkers })
+    },
+  }
+  const handle: Handler['handle'] = async (work) => {
+    await timing.sleep(20_000)
+    await work.complete(work.message)
+  }
+  await timing.until(consume({ queue: cut, handlers: [{ type: 'a', handle }], limits: { messages: 1 } }))
+  expect(attempts).toBeGreaterThan(6)
+  expect(events.map(({ kind }) => kind)).toEqual(['unavailable', 'handled'])
+})
