@@ -22,7 +22,7 @@ const engines = {
 
 /**
  * Compresses one body after the other with the same compressor. `zlib.gzipSync` and the like create one for each body: a quarter of a
- * megabyte to be allocated, cleared and freed, and a stream around it (docs/decisions/0136-cost-of-a-miss.md).
+ * megabyte to be allocated, cleared and freed, and a stream around it (docs/decisions/0137-kept-compressors.md).
  */
 export class KeptCompressor {
   readonly #coding: keyof typeof engines

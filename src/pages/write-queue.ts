@@ -16,8 +16,8 @@ import { toGroupTask, toHitTasks, type GroupWritten, type WriterTask } from './w
 /** The most that waits to be stored, in bytes: about 6,000 compressed pages, which take less than a second. */
 const mostBytes = 32 * 1024 ** 2
 /** Pages and bytes per transaction: a few milliseconds, since other processes wait for it. */
-const groupPages = 256
-const groupBytes = 4 * 1024 ** 2
+const groupPages = 64
+const groupBytes = 1024 ** 2
 /** How long pages gather that no warmup waits for, in ms: a transaction of one page costs four times its share of a group. */
 const gatherFor = 50
 /** How often a page is given to a writer thread. One that dies twice over it would die again. */

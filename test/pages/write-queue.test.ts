@@ -184,7 +184,7 @@ describe('the queue', () => {
     release()
     await pages.settled({ kind: 'all' })
     expect(workers).toHaveLength(2)
-    expect(warnings.join()).toMatch(/writer thread of the page store has ended.*256 pages wait to be stored again/)
+    expect(warnings.join()).toMatch(/writer thread of the page store has ended.*64 pages wait to be stored again/)
     for (const page of taken) expect(await pages.readBody(page!)).not.toBeNull()
     expect(pages.counters().products.count).toBe(301)
     expect(pages.unstored()).toBe(0)
