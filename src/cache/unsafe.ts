@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { SharedPages } from '../cluster/shared/shared-pages.ts'
 import { PagecacheError } from '../errors.ts'
 import type { HeaderPair } from '../pages/page.ts'
+import { remembering } from '../lib/remembering.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { fieldValue } from './fields.ts'
 import { toCanonicalUrl } from './purge-urls.ts'
@@ -78,9 +79,7 @@ export class UnsafeInvalidation {
   ): Promise<void> | null {
     const { mode } = this.#options
     if (mode === 'off' || safeMethods.has(method) || response.status < 200 || response.status >= 400) return null
-    const urls = [url, ...(mode === 'rfc' ? this.#named(url, response.headers) : [])].filter((each) =>
-      this.#mayBeCached(each),
-    )
+    const urls = [url, ...(mode === 'rfc' ? this.#named(url, response.headers) : [])].filter(this.#mayBeCached)
     if (urls.length === 0) return null
     const { shared } = this.#options
     return shared === null ? this.#remove(urls) : this.#removeFromAll(urls, shared)
@@ -111,12 +110,12 @@ export class UnsafeInvalidation {
     })
   }
 
-  #mayBeCached(url: string): boolean {
+  /** Remembered because most unsafe requests have a few URLs, such as that of the basket. */
+  readonly #mayBeCached = remembering((url) => {
     const { channels, bypassPath } = this.#options.classifying
     const place = channels.locate(url)
-    if (place === null) return false
-    return !bypassPath(new URL(url).pathname.slice(place.channel.path.length) || '/')
-  }
+    return place !== null && !bypassPath(new URL(url).pathname.slice(place.channel.path.length) || '/')
+  })
 
   /** Removes all waiting URLs in one transaction, after the previous one and its pause. */
   async #drop(): Promise<void> {

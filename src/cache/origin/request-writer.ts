@@ -28,11 +28,11 @@ export class RequestWriter {
   begin({ text, length }: RequestHead, body: Buffer | null): void {
     this.done = body !== null || length === 0
     this.#owed = length
-    this.#head = text
+    // One string costs Node less than a head and a body that are sent together (`writev`).
+    this.#head = body === null ? text : text + body.toString('latin1')
     // The first piece of a body that is not known yet is probably on its way.
     if (!this.done) setImmediate(() => this.#head === text && this.#writeHead())
-    else if (body === null) this.#writeHead()
-    else this.#together(() => this.#write(body))
+    else this.#writeHead()
   }
 
   /**

@@ -41,6 +41,16 @@ describe('a request', () => {
     expect(shop.connections).toEqual([])
   })
 
+  it('with a body of any bytes is sent with the same bytes', async () => {
+    const body = Buffer.from(Array.from({ length: 512 }, (_, n) => n % 256))
+    const shop = await openRawShop((socket, bytes) => bytes.endsWith('\xfe\xff') && socket.write(plain('ok')))
+    const { result } = ask(openClient(), { origin: shop.url, method: 'POST', body })
+    expect((await result).body).toBe('ok')
+    const [head, sent] = shop.connections[0]!.text.split(/\r\n\r\n([^]*)/)
+    expect(head).toContain('content-length: 512')
+    expect(sent).toBe(body.toString('latin1'))
+  })
+
   it('with a body in chunks is sent in chunks, each piece with the same bytes', async () => {
     const shop = await openRawShop((socket, bytes) => bytes.endsWith('0\r\n\r\n') && socket.write(plain('ok')))
     const { exchange, result } = ask(openClient(), { origin: shop.url, method: 'POST', body: 'stream' })
