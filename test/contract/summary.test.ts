@@ -117,11 +117,12 @@ it('does not count an interrupted run as passed', async () => {
     '../cancelling.js': `
       export default class Cancelling {
         onInit(vitest) { this.vitest = vitest }
-        onTestCaseResult() { return this.vitest.cancelCurrentRun('keyboard-input') }
+        // Waiting for it here would wait for this method.
+        onTestCaseResult() { void this.vitest.cancelCurrentRun('keyboard-input') }
       }`,
     'tests.test.js': `
       it('passes', () => {})
-      it('is never reached', () => {})`,
+      it('may not be reached', () => {})`,
   })
   test('report.json', '--reporter=./cancelling.js')
   expect(summary('report.json')).toMatchObject({ status: 1, others: ['the run was interrupted: tests are missing'] })
