@@ -42,6 +42,8 @@ const lockTimeout = 50
 /** The thread purges, delivers and works on the queue. */
 const maxConnections = 4
 let answers: FromThread['answers'] = []
+/** What is open, the last part first. */
+const parts: { close(): Promise<void> }[] = []
 
 yieldToVisitors()
 await main()
@@ -49,29 +51,32 @@ await main()
 async function main(): Promise<void> {
   const now = steadyClock()
   try {
-    const records = await openRecords({ ...forThread(place, maxConnections), now, lockTimeout })
+    const records = opened(await openRecords({ ...forThread(place, maxConnections), now, lockTimeout }))
     // The store of the serving thread reports the warnings of both.
-    const pages = await openFilesystemStore({ directory: cacheDir, maxSize, maxVariants, now, onWarning: () => {} })
+    const options = { directory: cacheDir, maxSize, maxVariants, now, onWarning: () => {} }
+    const pages = opened(await openFilesystemStore(options))
     const queue = await openQueue(records, Date.now)
     const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
     const owner = { ...thisProcess(), thread: threadId }
     const removals = new RemovalGroups(pages)
     const numbering = new Gate(1)
     const cluster = node && openPurgeCluster(records.db, cacheDir, node)
-    const purging = await openPurging({
-      records,
-      pages,
-      queue,
-      now: Date.now,
-      owner,
-      endedThreads,
-      proxies,
-      followUp,
-      budget,
-      clearDirectory,
-      cluster,
-    })
-    const member = cluster && (await openMember(records, pages))
+    const purging = opened(
+      await openPurging({
+        records,
+        pages,
+        queue,
+        now: Date.now,
+        owner,
+        endedThreads,
+        proxies,
+        followUp,
+        budget,
+        clearDirectory,
+        cluster,
+      }),
+    )
+    if (cluster) opened(await openMember(records, pages))
     const deliveries = new ThreadDeliveries({ db: records.db, pages, cluster, queue, onEvent: report })
     const perform = async (id: number, task: PurgerTask): Promise<Invalidated | number> => {
       if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
@@ -82,11 +87,6 @@ async function main(): Promise<void> {
       else pages.cleanUp()
       return 0
     }
-    const close = async () => {
-      await member?.stop()
-      for (const part of [purging, pages, records]) await part.close()
-      port.close()
-    }
     port.on('message', (messages: ToThread) => {
       if (messages !== null) for (const { id, task } of messages) void answer(id, () => perform(id, task))
       else void close()
@@ -94,8 +94,19 @@ async function main(): Promise<void> {
     port.postMessage({ opened: true, answers: [] } satisfies FromThread)
   } catch (error) {
     port.postMessage({ opened: toMessage(error), answers: [] } satisfies FromThread)
-    port.close()
+    // The next attempt is made by another thread, and may need the connections of this one.
+    await close()
   }
+}
+
+function opened<T extends { close(): Promise<void> }>(part: T): T {
+  parts.unshift(part)
+  return part
+}
+
+async function close(): Promise<void> {
+  for (const part of parts) await part.close().catch(() => {})
+  port.close()
 }
 
 /** Keeps this process in step with the other nodes. Purges that use all connections must not cost it its lease. */
@@ -110,7 +121,7 @@ async function openMember(records: Pick<Records, 'db' | 'onPurge' | 'now'>, page
     oldestUnfinished: () => oldestUnfinished(own.db, cluster),
   })
   return {
-    async stop() {
+    async close() {
       await running.stop()
       await own.close()
     },

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { Lease } from '../../src/cluster/lease.ts'
 import type { Selection } from '../../src/pages/page-store.ts'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import type { DeliverySetup } from '../../src/purge/deliver/open-delivery.ts'
@@ -10,6 +11,8 @@ import { openPurging } from '../../src/purge/purging.ts'
 import { thisProcess } from '../../src/lib/process-identity.ts'
 import type { ConsumeEvent } from '../../src/queue/consume-event.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
+import { onPostgres } from '../helpers/on-postgres.ts'
+import { execute } from '../helpers/postgres.ts'
 import { openRecords, testDatabase } from '../helpers/records.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
@@ -69,6 +72,32 @@ it('an error of the thread is rethrown unchanged', async () => {
   await expect(purging.invalidate({ ...byTag(), targets: [{ scope: 'pattern', pattern: '(' }] })).rejects.toMatchObject(
     { code: 'INVALID_INPUT' },
   )
+})
+
+it.runIf(onPostgres)('a thread that gets no connection for leases gives back those that it has', async () => {
+  const directory = await tempDir()
+  const { pages } = await openPages({ directory: join(directory, 'cache'), now: Date.now })
+  const { url } = testDatabase()!
+  await execute(url, 'create role limited login in role pagecache connection limit 1')
+  onTestFinished(() => execute(url, 'drop role limited').then(() => {}))
+  const node = { member: 'm', node: 'n', lease: 1000, alone: 0, version: '', address: null }
+  const opening = openPurger({
+    records: { directory, postgres: { ...testDatabase()!, url: url.replace('pagecache@', 'limited@') } },
+    cacheDir: join(directory, 'cache'),
+    maxSize: 1e9,
+    maxVariants: 64,
+    proxies: [],
+    followUp: null,
+    budget: null,
+    pages,
+    onError: () => {},
+    node: { ...node, memory: new Lease().memory },
+  })
+  await expect(opening).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+  await until(async () => {
+    const connections = "select 1 from pg_stat_activity where usename = 'limited'"
+    expect((await execute(url, connections)).rows).toEqual([])
+  })
 })
 
 it('too many purges are refused, and no answered purge is lost', async () => {
