@@ -9,6 +9,8 @@ import { Patience } from './shared/patience.ts'
 const most = 10_000
 /** Maximum number of names of purges in memory. A page fetched before the oldest one that was forgotten counts as outdated. */
 const mostNames = 100_000
+/** Maximum number of their characters: a URL may be thousands of characters long. */
+const mostCharacters = 16 * 1024 ** 2
 /** How long a visitor waits for the latest purges, in milliseconds. After that, the page comes from the shop. */
 const patience = new Patience({ least: 250, most: 250 })
 
@@ -22,6 +24,7 @@ export class RecentPurges implements PurgeClock {
   readonly #ledger: Pick<Ledger, 'read'>
   /** The number of the last purge that selects each name, oldest first: purges of the same names again and again take no memory. */
   readonly #lastOf = new Map<string, number>()
+  #characters = 0
   /** Null before the first read. */
   #history: number | null = null
   /** Names of purges after the first number, up to the second, are in memory. */
@@ -77,12 +80,13 @@ export class RecentPurges implements PurgeClock {
 
   #add(number: number, names: readonly string[]): void {
     for (const name of names) {
-      this.#lastOf.delete(name)
+      if (!this.#lastOf.delete(name)) this.#characters += name.length
       this.#lastOf.set(name, number)
     }
     for (const [name, last] of this.#lastOf) {
-      if (this.#lastOf.size <= mostNames) break
+      if (this.#lastOf.size <= mostNames && this.#characters <= mostCharacters) break
       this.#lastOf.delete(name)
+      this.#characters -= name.length
       this.#from = last
     }
   }
@@ -90,6 +94,7 @@ export class RecentPurges implements PurgeClock {
   #restart(history: number, from: number): void {
     this.#history = history
     this.#lastOf.clear()
+    this.#characters = 0
     this.#from = this.#to = from
   }
 }

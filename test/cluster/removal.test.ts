@@ -92,6 +92,18 @@ it('considers a purge that has removed pages already and that the position does 
   expect(await admits(11)).toBe(false)
 })
 
+it('forgets the oldest purges before long URLs fill the memory, and admits no page from before them', async () => {
+  const { database, lease, admits } = openClock()
+  for (let number = 11; number <= 3010; number++) {
+    const urls = [`${origin}/${String(number).padEnd(8000, 'x')}`]
+    database.purges.push({ number, store: '', removals: [{ kind: 'urls', urls }] })
+  }
+  database.last = 3010
+  lease.moveTo('one', 3010)
+  lease.grant(readClocks(), 60_000, 0)
+  expect([await admits(11), await admits(2500), await admits(3010)]).toEqual([false, true, true])
+})
+
 it('admits no page of another database, nor one with a number that its own has lost', async () => {
   const { database, lease, admits, purge } = openClock()
   purge('red', 'green', 'green')
