@@ -19,6 +19,8 @@ export function countStatements(): void {
     const original = owner[method] as (...args: unknown[]) => unknown
     Object.assign(owner, {
       [method](this: unknown, ...args: unknown[]) {
+        const [query] = args
+        if (query instanceof pg.Query) countOne(query as pg.Query & { callback: (...answer: unknown[]) => void })
         const result = original.apply(this, args)
         if (result instanceof Promise) {
           count += 1
@@ -27,5 +29,15 @@ export function countStatements(): void {
         return result
       },
     })
+  }
+}
+
+/** Counts a query that calls back, instead of returning a promise. */
+function countOne(query: { callback: (...answer: unknown[]) => void }): void {
+  const { callback } = query
+  count += 1
+  query.callback = (...answer) => {
+    count -= 1
+    callback(...answer)
   }
 }

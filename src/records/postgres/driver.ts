@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pool, PoolClient, QueryResult as Answer } from 'pg'
+import pg, { type Pool, type PoolClient, type QueryResult as Answer } from 'pg'
 import {
   AbortedTransactionError,
   SelectQueryNode,
@@ -103,6 +103,16 @@ function connect({ pool, size, patience, server }: DriverOptions): Promise<PoolC
   })
 }
 
+class Commit extends pg.Query {
+  /** The server's answer to the first statement; empty before it. */
+  end = ''
+
+  /** Called by `pg` with the answer to each statement. */
+  handleCommandComplete({ text }: { text: string }): void {
+    this.end ||= text
+  }
+}
+
 class PostgresConnection implements DatabaseConnection {
   /** Null where a broken connection was given back and there is no other one yet. */
   #client: PoolClient | null
@@ -164,10 +174,24 @@ class PostgresConnection implements DatabaseConnection {
 
   async commit(): Promise<void> {
     const statements = this.#statements ?? []
-    const answers = await this.#query(`commit${this.#options.afterCommit(statements)}`, undefined, false)
+    const end = await this.#commit(`commit${this.#options.afterCommit(statements)}`)
     this.#statements = null
-    if ([answers].flat()[0]!.command === 'ROLLBACK') throw new AbortedTransactionError()
+    if (end === 'ROLLBACK') throw new AbortedTransactionError()
     this.#options.onCommit(statements)
+  }
+
+  /** Returns how the server has ended the transaction, even if a statement after the commit fails. */
+  async #commit(text: string): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const commit = new Commit(text, (error?: Error | null) => (error ? reject(error) : resolve()))
+    try {
+      this.#client!.query(commit)
+      await promise
+    } catch (error) {
+      this.#isBroken ||= isLostConnection(error)
+      if (commit.end === '') throw toPostgresError(error, this.#options.server, false)
+    }
+    return commit.end
   }
 
   /** Never throws: the error because of which the transaction is rolled back says more, and a server rolls back what it lost. */

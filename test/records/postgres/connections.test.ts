@@ -2,6 +2,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { expect, inject, it, onTestFinished } from 'vitest'
+import { openPurgeCluster } from '../../../src/cluster/purge-cluster.ts'
 import { realTiming } from '../../../src/lib/timing.ts'
 import { PostgresDriver } from '../../../src/records/postgres/driver.ts'
 import { consume } from '../../../src/queue/consume.ts'
@@ -197,6 +198,29 @@ it('waits for a connection that is in use, and says when it waits for too long',
   await patient.releaseConnection(first)
   await patient.releaseConnection(await second)
   await patient.releaseConnection(await impatient.acquireConnection())
+})
+
+it('keeps a purge whose nodes cannot be woken', async () => {
+  if (inject('postgres') === null) return
+  // Another program's notification is committed, and waits for a standby that does not exist.
+  const server = (await startPostgres({ synchronous_standby_names: 'missing' }))!
+  onTestFinished(() => server.stop())
+  const url = server.url('postgres')
+  const other = new pg.Client({ connectionString: url })
+  other.on('error', () => {})
+  await other.connect()
+  await other.query('set synchronous_commit = on')
+  void other.query('begin; create table other (id int); notify other; commit').catch(() => {})
+  await until(async () => {
+    const waiting = "select 1 from pg_stat_activity where wait_event = 'SyncRep'"
+    return (await execute(url, waiting)).rows.length > 0
+  })
+  await execute(url, "alter role pagecache set lock_timeout = '50ms'")
+  const records = await openRecords({ directory: '', postgres: { url, listenUrl: null, pool: 1 }, now: Date.now })
+  onTestFinished(() => records.close())
+  const cluster = openPurgeCluster(records.db, '', { node: 'n', lease: 1000 })
+  expect(await cluster.appendUnlogged([{ kind: 'all' }])).toMatchObject({ number: 1 })
+  expect(await cluster.appendUnlogged([{ kind: 'all' }])).toMatchObject({ number: 2 })
 })
 
 it('loses nothing that it has acknowledged when the server crashes, and goes on by itself', async () => {
