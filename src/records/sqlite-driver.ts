@@ -43,8 +43,6 @@ const commit = 'COMMIT'
 class SqliteDriver implements Driver {
   readonly #database: Database.Database
   readonly #connection: SqliteConnection
-  /** Whether the open transaction is an unsynced one. */
-  #isUnsynced = false
 
   constructor(database: Database.Database, file: string, presence: Presence) {
     this.#database = database
@@ -58,9 +56,7 @@ class SqliteDriver implements Driver {
   }
 
   async beginTransaction(connection: DatabaseConnection, { isolationLevel }: TransactionSettings): Promise<void> {
-    // Not a prepared statement: the setting takes effect when it is compiled, and not inside a transaction.
-    this.#isUnsynced = isolationLevel === unsynced
-    if (this.#isUnsynced) this.#database.exec('PRAGMA synchronous = NORMAL')
+    this.#connection.isUnsynced = isolationLevel === unsynced
     await connection.executeQuery(CompiledQuery.raw('BEGIN IMMEDIATE'))
   }
 
@@ -73,9 +69,9 @@ class SqliteDriver implements Driver {
     if (this.#database.inTransaction) await connection.executeQuery(CompiledQuery.raw('ROLLBACK'))
   }
 
+  /** Must not fail: the callers that wait for the connection would wait for ever. */
   async releaseConnection(): Promise<void> {
-    if (this.#isUnsynced) this.#database.exec('PRAGMA synchronous = FULL')
-    this.#isUnsynced = false
+    this.#connection.isUnsynced = false
   }
 
   async destroy(): Promise<void> {
@@ -91,6 +87,10 @@ class SqliteConnection implements DatabaseConnection {
   readonly #file: string
   readonly #presence: Presence
   readonly #statements = new LRUCache<string, Database.Statement>({ max: statementLimit })
+  /** Whether the open transaction, or the one about to begin, need not wait for the disk. */
+  isUnsynced = false
+  /** The setting of the connection, as it was opened. */
+  #synchronous: 'FULL' | 'NORMAL' = 'FULL'
 
   constructor(database: Database.Database, file: string, presence: Presence) {
     this.#database = database
@@ -101,7 +101,10 @@ class SqliteConnection implements DatabaseConnection {
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     try {
       if (!this.#database.inTransaction || query.sql === commit) this.#presence.assert()
-      const result = await retryWhileBusy(() => this.#run<R>(query))
+      const result = await retryWhileBusy(() => {
+        this.#setSynchronous()
+        return this.#run<R>(query)
+      })
       // If the files were lost during the write, the caller must not believe that it is durable.
       if (!this.#database.inTransaction) this.#presence.assert()
       return result
@@ -120,6 +123,15 @@ class SqliteConnection implements DatabaseConnection {
     if (statement.reader) return { rows: statement.all(query.parameters) as R[] }
     const { changes } = statement.run(query.parameters)
     return { rows: [], numAffectedRows: BigInt(changes) }
+  }
+
+  /** Before a statement, so that none runs with the setting of another one. It cannot be changed inside a transaction. */
+  #setSynchronous(): void {
+    const wanted = this.isUnsynced ? 'NORMAL' : 'FULL'
+    if (wanted === this.#synchronous || this.#database.inTransaction) return
+    // Not a prepared statement: the setting takes effect when it is compiled.
+    this.#database.exec(`PRAGMA synchronous = ${wanted}`)
+    this.#synchronous = wanted
   }
 
   #prepare(text: string): Database.Statement {

@@ -31,3 +31,19 @@ it('writes are synced again after an unsynced transaction that fails', async () 
   await expect(failing).rejects.toThrow('failed')
   expect(await isSynced(db)).toBe(true)
 })
+
+it('who waits for records that are closed during an unsynced transaction is told so', async () => {
+  const records = await openRecords({ directory: await tempDir(), now: Date.now })
+  const begun = Promise.withResolvers<void>()
+  const closed = Promise.withResolvers<void>()
+  const open = unsyncedTransaction(records.db).execute(async () => {
+    begun.resolve()
+    await closed.promise
+  })
+  await begun.promise
+  const waiting = isSynced(records.db)
+  await records.close()
+  closed.resolve()
+  await expect(open).rejects.toThrow()
+  await expect(waiting).rejects.toThrow()
+})
