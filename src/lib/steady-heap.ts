@@ -66,11 +66,16 @@ function limitIfLarge(): boolean {
  * has called `limitYoungGeneration`, and would keep the megabyte that it begins with.
  */
 export function withYoungGeneration(half: number, start: () => Worker): Worker {
-  setFlagsFromString(`--min-semi-space-size=${half}`)
-  const worker = start()
-  // V8 reads the flag when the thread has begun.
   const reset = () => setFlagsFromString('--min-semi-space-size=0')
-  worker.once('online', reset)
-  worker.once('exit', reset)
-  return worker
+  setFlagsFromString(`--min-semi-space-size=${half}`)
+  try {
+    const worker = start()
+    // V8 reads the flag when the thread has begun.
+    worker.once('online', reset)
+    worker.once('exit', reset)
+    return worker
+  } catch (error) {
+    reset()
+    throw error
+  }
 }

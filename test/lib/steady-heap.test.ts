@@ -67,7 +67,8 @@ it('collects the young generation without helper threads', async () => {
   expect(await helpedAfter('')).toBeGreaterThan(0)
 })
 
-it('gives a thread its young generation from the start, and no thread that is started later', async () => {
+/** The young generation in MiB of threads, each started by one of these expressions. */
+async function youngOfThreads(...starts: string[]): Promise<number[]> {
   const script = `
     const { withYoungGeneration } = await import(${JSON.stringify(module.href)})
     const { Worker } = await import('node:worker_threads')
@@ -77,11 +78,27 @@ it('gives a thread its young generation from the start, and no thread that is st
       const { getHeapSpaceStatistics } = await import('node:v8')
       parentPort.postMessage(getHeapSpaceStatistics().find((each) => each.space_name === 'new_space').space_size / 2 ** 20)\`
     const start = () => new Worker(report, { eval: true })
+    const failing = () => {
+      throw new Error('no thread')
+    }
     const sizes = []
-    for (const worker of [() => withYoungGeneration(8, start), start]) sizes.push((await once(worker(), 'message'))[0])
+    for (const worker of [${starts.join()}])
+      try {
+        sizes.push((await once(worker(), 'message'))[0])
+      } catch {}
     console.log(sizes.join())`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
-  const [large, usual] = stdout.split(',').map(Number)
+  return stdout.split(',').map(Number)
+}
+
+it('gives a thread its young generation from the start, and no thread that is started later', async () => {
+  const [large, usual] = await youngOfThreads('() => withYoungGeneration(8, start)', 'start')
   expect(large).toBeGreaterThanOrEqual(8)
   expect(usual).toBeLessThan(8)
+})
+
+it('leaves other threads their young generation after a thread could not be started', async () => {
+  const sizes = await youngOfThreads('() => withYoungGeneration(8, failing)', 'start')
+  expect(sizes).toHaveLength(1)
+  expect(sizes[0]).toBeLessThan(8)
 })
