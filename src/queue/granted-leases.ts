@@ -44,15 +44,25 @@ export class GrantedLeases {
   }
 
   /** Gives back those of the worker's leases in the records that it does not know of. */
-  async giveBackUnknown(inRecords: readonly Held[], giveBack: (held: Held) => Promise<void>): Promise<void> {
-    for (const held of inRecords) {
-      if (this.#leases.get(held.id) === held.lease) continue
-      await giveBack(held).catch((error: unknown) => {
-        // Meanwhile the message was settled after all.
-        if (!isLeaseLost(error)) throw error
-      })
-    }
+  async giveBackUnknown(
+    readLeases: () => Promise<readonly Held[]>,
+    giveBack: (held: Held) => Promise<void>,
+  ): Promise<void> {
+    const wasDoubtful = this.isDoubtful
+    // Before the leases are read: the answer to a claim may be lost meanwhile.
     this.isDoubtful = false
+    try {
+      for (const held of await readLeases()) {
+        if (this.#leases.get(held.id) === held.lease) continue
+        await giveBack(held).catch((error: unknown) => {
+          // Meanwhile the message was settled after all.
+          if (!isLeaseLost(error)) throw error
+        })
+      }
+    } catch (error) {
+      this.isDoubtful ||= wasDoubtful
+      throw error
+    }
   }
 
   #forget({ id, lease }: Held): void {

@@ -178,8 +178,10 @@ class RecordsMembership implements Membership {
   }
 
   async #giveBackUnknown(): Promise<void> {
-    const { rows } = await leasesOf(this.#records.db, { worker: this.id })
-    await this.#leases.giveBackUnknown(rows, (held) => this.#giveBack(held))
+    await this.#leases.giveBackUnknown(
+      async () => (await leasesOf(this.#records.db, { worker: this.id })).rows,
+      (held) => this.#giveBack(held),
+    )
   }
 
   async #hasNext(wanted: ReadonlyMap<string, number>): Promise<boolean> {
