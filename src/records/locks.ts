@@ -18,15 +18,18 @@ export function lockingTransaction(db: RecordsDatabase) {
 export const unsynced: IsolationLevel = 'read uncommitted'
 
 /**
- * A locking transaction that may be undone if the machine loses power, with all that follows it and was not synced either. In SQLite its
- * commit does not wait for the disk: the next one that does makes it durable too. No process that knows of it survives such a loss; those
- * of a PostgreSQL server do, so there it is synced.
+ * A locking transaction that may be undone if the machine loses power, with all that follows it and was not synced either: its commit does
+ * not wait for the disk. The next one that does makes it durable too. No process that knows of it survives such a loss in SQLite; those of
+ * a PostgreSQL server do, and must cope with it (docs/decisions/0140-unsynced-claims.md).
  */
 export function unsyncedTransaction(db: RecordsDatabase) {
   return db.transaction().setIsolationLevel(unsynced)
 }
 
-/** A transaction whose work is done again if it is lost. In SQLite it is not synced, in PostgreSQL it is like any other. */
+/**
+ * A transaction whose work is done again if it is lost. In SQLite it is not synced. In PostgreSQL it is like any other: those who do the
+ * work again do not know that the server has lost it.
+ */
 export function repeatableTransaction(db: RecordsDatabase) {
   return isPostgres(db) ? db.transaction() : unsyncedTransaction(db)
 }
