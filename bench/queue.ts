@@ -7,7 +7,7 @@
  * by two consumers, in no group, in one group and in fifty, and by handlers that write a row in the commit that ends their message. Then
  * `singles` are dispatched one at a time into the empty queue. Finally, two consumers work while `deep` messages of a group held by another
  * worker wait before theirs. The rival takes and deletes the same rows in one process, in two synced commits per message. The queue's own
- * commits are not synced (docs/decisions/0140-unsynced-claims.md), except those with a handler's row. Latency runs from before the
+ * commits are not synced (docs/decisions/0139-unsynced-claims.md), except those with a handler's row. Latency runs from before the
  * dispatch to the first line of the handler, on the machine's monotonic clock. With several rounds, rates are medians, with their range.
  *
  * `--postgres`: the same on a PostgreSQL server that the benchmark starts, with synchronous commits. There the target is 800 messages per

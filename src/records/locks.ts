@@ -20,7 +20,7 @@ export const unsynced: IsolationLevel = 'read uncommitted'
 /**
  * A locking transaction that may be undone if the machine loses power, with all that follows it and was not synced either: its commit does
  * not wait for the disk. The next one that does makes it durable too. No process that knows of it survives such a loss in SQLite; those of
- * a PostgreSQL server do, and must cope with it (docs/decisions/0140-unsynced-claims.md).
+ * a PostgreSQL server do, and must cope with it (docs/decisions/0139-unsynced-claims.md).
  */
 export function unsyncedTransaction(db: RecordsDatabase) {
   return db.transaction().setIsolationLevel(unsynced)

@@ -23,7 +23,7 @@ const lockTimeout = 20_000
  * Begins a transaction in one round trip. Nothing is set for the session, so that a connection pooler may give each transaction another
  * one. Indexes are preferred because a scan of a table would conflict with every write to it (docs/decisions/0107-postgresql.md). That makes
  * the estimated cost of a scan so high that the server would compile each such statement, which takes longer than running it
- * (docs/decisions/0142-compiled-statements.md).
+ * (docs/decisions/0141-compiled-statements.md).
  */
 function beginning(isolation: IsolationLevel = 'serializable'): string {
   const sync = isolation === unsynced ? '; set local synchronous_commit = off' : ''
