@@ -21,12 +21,12 @@ const helpers = new Map([
  * that core for up to 4 ms at a time. Does nothing on other systems, where a thread has no priority of its own.
  */
 export function yieldToVisitors(): void {
-  ignoringErrors(() => lower(Number(basename(readlinkSync('/proc/thread-self'))), behindVisitors))
+  whereThreadsAreKnown(() => lower(Number(basename(readlinkSync('/proc/thread-self'))), behindVisitors))
 }
 
 /** Lowers the priority of the helper threads of this process in the same way; see `yieldToVisitors`. */
 export function lowerHelperThreads(): void {
-  ignoringErrors(() => {
+  whereThreadsAreKnown(() => {
     for (const thread of readdirSync('/proc/self/task')) {
       const by = helpers.get(readFileSync(`/proc/self/task/${thread}/comm`, 'latin1').trim())
       if (by !== undefined) lower(Number(thread), by)
@@ -40,8 +40,9 @@ function lower(thread: number, by: number): void {
 }
 
 /** Without /proc, or in a sandbox that forbids it, threads keep their priority. */
-function ignoringErrors(work: () => void): void {
+function whereThreadsAreKnown(work: () => void): void {
   try {
-    work()
+    // In a namespace of its own, with /proc of the host, the numbers there would be those of other programs' threads.
+    if (readlinkSync('/proc/self') === String(process.pid)) work()
   } catch {}
 }
