@@ -17,14 +17,16 @@ import { useAnswer, useResource, type Ask } from './use-resource.ts'
 /** The longest list that the API answers. */
 const most = 1000
 
-/** Reads all stages, so that the whole list can be searched and sorted. */
-const readAll: Ask<StageList> = async (api, signal, show) => {
+/**
+ * Reads all stages, so that the whole list can be searched and sorted. Shows no part of them: its end would be taken for the end of the
+ * list, and the list would leave the page that the address names.
+ */
+const readAll: Ask<StageList> = async (api, signal) => {
   const items: Stage[] = []
   for (;;) {
     const part = await api.get<StageList>('vendor-stage/stages', { limit: most, offset: items.length }, signal)
     items.push(...part.items)
     if (part.items.length === 0 || items.length >= part.total) return { ...part, items }
-    show({ ...part, items: [...items] })
   }
 }
 

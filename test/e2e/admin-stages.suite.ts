@@ -25,6 +25,12 @@ export function describeStageWork(): void {
       await page.getByRole('button', { name: 'Next' }).click()
       await page.getByRole('button', { name: 'Edit stage-50' }).waitFor()
       await page.getByRole('heading', { name: 'Statistics of stage-00' }).waitFor()
+      // The page of the list stays while the list is read again.
+      await page.reload()
+      await page.getByRole('button', { name: 'Edit stage-50' }).waitFor()
+      await page.getByRole('button', { name: 'Duplicate stage-50' }).click()
+      await page.getByRole('heading', { name: 'Edit Copy of stage-50' }).waitFor()
+      await page.getByText('51 to 52 of 52').waitFor()
       // It would ask for the statistics of a deleted stage.
       await page.close()
       const { items } = jsonOf(await exchange(`${stages}?limit=100`, { headers })) as { items: { id: string }[] }
