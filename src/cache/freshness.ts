@@ -127,10 +127,10 @@ export function sentAge(page: PageDraft, now: number): number {
   return Math.floor(now < page.staleAt ? age : Math.max(age, page.lifetime + (now - page.staleAt) / 1000))
 }
 
-export type Usability = 'fresh' | 'stale-while-revalidate' | 'stale'
+export type Freshness = 'fresh' | 'stale-while-revalidate' | 'stale'
 
 /** How a page may be used without contacting the origin. */
-export function usability(page: PageDraft, now: number): Usability {
+export function usability(page: PageDraft, now: number): Freshness {
   if (page.noCache) return 'stale'
   if (now < page.staleAt) return 'fresh'
   return now < page.staleAt + page.staleWhileRevalidate * 1000 ? 'stale-while-revalidate' : 'stale'

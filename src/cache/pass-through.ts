@@ -11,7 +11,7 @@ import type { OriginClient, OriginError } from './origin.ts'
 import type { Exchange, ExchangeRequest, ResponseHead, ResponseSink } from './origin/exchange.ts'
 import type { Target } from './target.ts'
 import type { UnsafeInvalidation } from './unsafe.ts'
-import type { Answer, Visit, VisitHead } from './visit.ts'
+import type { CacheAnswer, Visit, VisitHead } from './visit.ts'
 import type { VisitorClassifier } from './visitor-classes.ts'
 
 export interface Route {
@@ -55,7 +55,7 @@ export class PassThrough {
     this.#unsafe = unsafe
   }
 
-  async pass(visit: Visit, route: Route): Promise<Answer> {
+  async pass(visit: Visit, route: Route): Promise<CacheAnswer> {
     const response = await this.#origin.send({
       ...this.#toRequest(visit, route),
       body: isBodiless(visit) ? null : visit.body,

@@ -8,7 +8,7 @@ import { withoutFields } from './fields.ts'
 import { formOf, type Presentation } from './form.ts'
 import { parseRange, type ByteRange } from './range.ts'
 import { encodingFor, viewHeaders, type HeldPage } from './view.ts'
-import type { Answer } from './visit.ts'
+import type { CacheAnswer } from './visit.ts'
 
 /** Statuses whose responses have no body. */
 export const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
@@ -24,7 +24,7 @@ export async function answerFrom(
   cacheStatus: CacheStatus,
   bodies: Bodies,
   live?: readonly HeaderPair[],
-): Promise<Answer | null> {
+): Promise<CacheAnswer | null> {
   const { page } = held
   if (page.range !== null && live === undefined) return fromPartial(held, presentation, now, cacheStatus, bodies)
   const form = formOf(page, presentation, now)
@@ -51,7 +51,7 @@ export async function answerFrom(
 }
 
 /** The response to the visitor whose fetch is streamed. */
-export function streamedAnswer(fetched: Extract<Fetched, { kind: 'stream' }>, cacheStatus: CacheStatus): Answer {
+export function streamedAnswer(fetched: Extract<Fetched, { kind: 'stream' }>, cacheStatus: CacheStatus): CacheAnswer {
   const { status, headers, body, tags } = fetched
   return { status, headers: [...headers, ['Cache-Status', formatCacheStatus(cacheStatus)]], body, tags }
 }
@@ -76,7 +76,7 @@ export function notModifiedHeaders(
 }
 
 /** A 416 for a body of `size` bytes. */
-export function unsatisfiable(size: number, now: number, cacheStatus: CacheStatus): Answer & { body: null } {
+export function unsatisfiable(size: number, now: number, cacheStatus: CacheStatus): CacheAnswer & { body: null } {
   return {
     status: 416,
     headers: [
@@ -97,7 +97,7 @@ export function partial<Body extends PageBody>(
   total: number,
   now: number,
   cacheStatus: CacheStatus,
-): Answer & { body: Body } {
+): CacheAnswer & { body: Body } {
   const headers = viewHeaders(page, 'identity', range.end - range.start + 1, now, cacheStatus).filter(
     ([name]) => name.toLowerCase() !== 'content-range',
   )
@@ -111,7 +111,7 @@ async function fromPartial(
   now: number,
   cacheStatus: CacheStatus,
   bodies: Bodies,
-): Promise<Answer | null> {
+): Promise<CacheAnswer | null> {
   const stored = held.page.range!
   const range = parseRange(presentation.range, stored.total)
   if (range === null || range === 'unsatisfiable') return unsatisfiable(stored.total, now, cacheStatus)

@@ -11,7 +11,7 @@ import type { Lookup } from './lookup.ts'
 import { answerFrom } from './present.ts'
 import { mergedCookies } from './set-cookie.ts'
 import type { HeldPage } from './view.ts'
-import type { Answer } from './visit.ts'
+import type { CacheAnswer } from './visit.ts'
 
 interface PresenterOptions {
   memory: MemoryTier
@@ -33,7 +33,7 @@ export class Presenter {
    *
    * @param fence taken before the page was looked for
    */
-  async hit(lookup: Lookup, held: HeldPage, fence: Fence, detail?: string): Promise<Answer | null> {
+  async hit(lookup: Lookup, held: HeldPage, fence: Fence, detail?: string): Promise<CacheAnswer | null> {
     const { memory, now } = this.#options
     const started = performance.now()
     const ttl = (held.page.staleAt - now()) / 1000
@@ -57,7 +57,7 @@ export class Presenter {
     cacheStatus: CacheStatus,
     obtained: Obtained,
     live: readonly HeaderPair[] | null = null,
-  ): Promise<Answer | null> {
+  ): Promise<CacheAnswer | null> {
     const { assembler, bodies, now } = this.#options
     const isTemplate = held.page.fragments !== undefined && held.assembly === undefined
     const made = isTemplate

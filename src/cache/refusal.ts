@@ -1,13 +1,13 @@
 import { formatCacheStatus } from './cache-status.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { OriginError, type OriginFailure } from './origin.ts'
-import type { Answer } from './visit.ts'
+import type { CacheAnswer } from './visit.ts'
 
 /** Builds a refusal: plain text on the shop's paths, JSON on the daemon's own. */
-export type Refuse = (status: number, text: string) => Answer
+export type Refuse = (status: number, text: string) => CacheAnswer
 
 /** A short plain-text response of the daemon itself; never stored by any cache. */
-export function plainAnswer(status: number, text: string): Answer {
+export function plainAnswer(status: number, text: string): CacheAnswer {
   const body = Buffer.from(`${text}\n`)
   return {
     status,
@@ -45,7 +45,7 @@ export const originFailureAnswers: Readonly<Record<OriginFailure, [status: numbe
 }
 
 /** The answer to a visitor whose request the shop did not answer. */
-export function originErrorAnswer(error: OriginError, refuse: Refuse = plainAnswer): Answer {
+export function originErrorAnswer(error: OriginError, refuse: Refuse = plainAnswer): CacheAnswer {
   const [status, text] = originFailureAnswers[error.failure]
   const answer = refuse(status, text)
   if (error.failure === 'overloaded') answer.headers.push(...retrySoon)
@@ -57,7 +57,7 @@ export function originErrorAnswer(error: OriginError, refuse: Refuse = plainAnsw
 }
 
 /** The response to a request that has passed through this cache before. */
-export function loopAnswer(refuse: Refuse = plainAnswer): Answer {
+export function loopAnswer(refuse: Refuse = plainAnswer): CacheAnswer {
   return refuse(
     508,
     'Request loop: the origin of the sales channel leads back to the cache. Check salesChannels[].origin.',
@@ -65,7 +65,10 @@ export function loopAnswer(refuse: Refuse = plainAnswer): Answer {
 }
 
 /** Turns an OriginError into a response. */
-export async function answeringOriginErrors(ask: () => Promise<Answer>, refuse: Refuse = plainAnswer): Promise<Answer> {
+export async function answeringOriginErrors(
+  ask: () => Promise<CacheAnswer>,
+  refuse: Refuse = plainAnswer,
+): Promise<CacheAnswer> {
   try {
     return await ask()
   } catch (error) {

@@ -8,7 +8,7 @@ import { Flights, Refused, Uncacheable, type Flight } from './coalesce.ts'
 import type { Fetcher } from './fetch.ts'
 import type { Warming } from './fetch-options.ts'
 import { mayStoreLater, withoutCookies, type Fetched } from './fetched.ts'
-import { mayServeStale, usability, type StaleReason, type Usability } from './freshness.ts'
+import { mayServeStale, usability, type StaleReason, type Freshness } from './freshness.ts'
 import { withoutVisitor, type Lookup } from './lookup.ts'
 import { dynamicBypass, isTypicalRequest } from './may-store.ts'
 import { otherSearch, type SearchRules } from './no-vary-search.ts'
@@ -144,7 +144,7 @@ export class SharedFetches {
   }
 
   /** How a page may be used for a lookup. While it is renewed, it must not be served if the shop has since refused to have it stored. */
-  usability(lookup: Lookup, page: Page): Usability {
+  usability(lookup: Lookup, page: Page): Freshness {
     const use = usability(page, this.#options.now())
     if (use !== 'stale-while-revalidate') return use
     const refused = this.notStored(lookup)

@@ -30,7 +30,7 @@ import { UnsafeInvalidation, type UnsafeCounts } from './unsafe.ts'
 import { hasValidator } from './validation.ts'
 import { selects } from './vary.ts'
 import { coversRange, newest, toHeldPage, type HeldPage } from './view.ts'
-import type { Answer, Visit } from './visit.ts'
+import type { CacheAnswer, Visit } from './visit.ts'
 
 /** How often a visitor waits for another visitor's fetch before starting one. */
 const mostWaits = 2
@@ -86,12 +86,12 @@ export class StorefrontCache {
   }
 
   /** Answers a visitor's request. Errors of the shop become a response, made by `refuse`, never an exception. */
-  answer(visit: Visit, refuse: Refuse = plainAnswer): Promise<Answer> {
+  answer(visit: Visit, refuse: Refuse = plainAnswer): Promise<CacheAnswer> {
     return answeringOriginErrors(() => this.#respond(visit, this.classifying), refuse)
   }
 
   /** @throws OriginError */
-  async #respond(sent: Visit, classifying: ClassifyOptions): Promise<Answer> {
+  async #respond(sent: Visit, classifying: ClassifyOptions): Promise<CacheAnswer> {
     const visit = classifying.variants.classes.classified(sent)
     const classified = classify(visit, classifying)
     if (classified.kind === 'unknown-site') return plainAnswer(421, noChannel(visit))
@@ -114,7 +114,7 @@ export class StorefrontCache {
    * Passes a login of the shop through, although its path is the daemon's token endpoint
    * (docs/decisions/0027-shop-logins.md). `refuse` builds the answer when the shop gives none.
    */
-  async passLogin(sent: Visit, refuse: Refuse): Promise<Answer> {
+  async passLogin(sent: Visit, refuse: Refuse): Promise<CacheAnswer> {
     const visit = this.classifying.variants.classes.classified(sent)
     const classified = classify(visit, this.classifying)
     if (classified.kind !== 'own' || classified.channel === null) return this.answer(visit)
@@ -126,7 +126,7 @@ export class StorefrontCache {
     )
   }
 
-  async #ask(lookup: Lookup): Promise<Answer> {
+  async #ask(lookup: Lookup): Promise<CacheAnswer> {
     for (let waits = 0; ; waits++) {
       if (lookup.search !== null && !this.#fetches.isCurrent(lookup))
         return this.#respond(lookup.visit, { ...this.classifying, search: null })
@@ -201,7 +201,7 @@ export class StorefrontCache {
   }
 
   /** Fetches from the origin for this visitor and all who wait with them. */
-  async #lead(lookup: Lookup, stale: HeldPage | null): Promise<Answer> {
+  async #lead(lookup: Lookup, stale: HeldPage | null): Promise<CacheAnswer> {
     const why = stale === null ? 'miss' : 'stale'
     const fence = this.#options.store.fence()
     try {

@@ -60,7 +60,7 @@ export interface StreamedBody {
  * A response to a visitor. A `Readable` body fails when the origin breaks off, which must close the connection
  * abruptly.
  */
-export interface Answer {
+export interface CacheAnswer {
   status: number
   headers: HeaderPair[]
   body: Buffer | Readable | StreamedBody | null

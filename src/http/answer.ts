@@ -1,4 +1,4 @@
-import type { Answer as CacheAnswer } from '../cache/visit.ts'
+import type { CacheAnswer } from '../cache/visit.ts'
 import type { HeaderPair } from '../pages/page.ts'
 
 /** A response: a page from the cache or the shop, or a text made by the daemon. `send` writes it. */

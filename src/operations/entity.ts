@@ -4,7 +4,7 @@ import { entityTypes, normaliseEntityId, type EntityType } from '../purge/entiti
 
 export { entityTypes, type EntityType }
 
-export interface Entity {
+export interface NamedEntity {
   type: EntityType
   id: string
   number: string | null
@@ -18,7 +18,7 @@ export interface Entity {
 export async function findEntity(
   app: App,
   input: { entityType?: EntityType | undefined; entityId?: string | undefined; entityNumber?: string | undefined },
-): Promise<Entity | 'unknown' | null> {
+): Promise<NamedEntity | 'unknown' | null> {
   const { entityType: type, entityId, entityNumber: number } = input
   if (type === undefined) {
     if (entityId !== undefined || number !== undefined)

@@ -10,7 +10,7 @@ import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import { buildCache, type CacheSettings } from '../../src/cache/build.ts'
 import { fieldLines } from '../../src/cache/fields.ts'
 import type { StorefrontCache } from '../../src/cache/storefront-cache.ts'
-import type { Answer, Visit } from '../../src/cache/visit.ts'
+import type { CacheAnswer, Visit } from '../../src/cache/visit.ts'
 import {
   startScriptedOrigin,
   type Fields,
@@ -173,7 +173,7 @@ function seen(status: number, headers: HeaderPair[], body: Buffer, interim: Seen
   return { status, headers, field, body, text: body.toString(), interim, hot }
 }
 
-async function bytesOf(body: Answer['body']): Promise<Buffer> {
+async function bytesOf(body: CacheAnswer['body']): Promise<Buffer> {
   if (body === null) return Buffer.alloc(0)
   if (Buffer.isBuffer(body)) return body
   if (!('pieces' in body)) return buffer(body)

@@ -1,6 +1,6 @@
 import { discard } from '../body.ts'
 import { toOriginError } from '../origin.ts'
-import type { Answer } from '../visit.ts'
+import type { CacheAnswer } from '../visit.ts'
 import type { Allowance } from './allowance.ts'
 
 /** For texts that are counted already, or that are needed whatever they take. */
@@ -8,7 +8,7 @@ export const unlimited = { takeBytes: () => true, charge: () => {} }
 
 /** Reads the body of an answer into memory; null when it is larger than allowed. @throws OriginError when it breaks off */
 export async function bytesOf(
-  body: Answer['body'],
+  body: CacheAnswer['body'],
   allowance: Pick<Allowance, 'takeBytes' | 'charge'>,
 ): Promise<Buffer | null> {
   if (body === null) return Buffer.alloc(0)

@@ -7,7 +7,7 @@ import { fieldValue } from '../fields.ts'
 import { classify, type Classified, type Lookup, type Nesting } from '../lookup.ts'
 import { OriginError, type OriginFailure } from '../origin.ts'
 import type { Route } from '../pass-through.ts'
-import type { Answer, Visit } from '../visit.ts'
+import type { CacheAnswer, Visit } from '../visit.ts'
 import type { Allowance } from './allowance.ts'
 import { bytesOf, unlimited } from './answer-bytes.ts'
 import type { Include } from './parse.ts'
@@ -41,8 +41,8 @@ export interface Omission {
 
 export interface FragmentOptions extends PlaceRules {
   /** Answers from the cache, or from the shop. */
-  ask(lookup: Lookup): Promise<Answer>
-  pass(visit: Visit, route: Route): Promise<Answer>
+  ask(lookup: Lookup): Promise<CacheAnswer>
+  pass(visit: Visit, route: Route): Promise<CacheAnswer>
 }
 
 /** Why a fragment could not be obtained. */
@@ -172,7 +172,7 @@ function visitOf({ visit, channel: { scheme, host }, isAsset }: Lookup, target: 
 const tooLarge = 'too large'
 
 /** The body of an answer without its coding; null when that is unknown. What it takes of the allowance is taken from it. */
-async function decoded(answer: Answer, allowance: Allowance): Promise<Buffer | typeof tooLarge | null> {
+async function decoded(answer: CacheAnswer, allowance: Allowance): Promise<Buffer | typeof tooLarge | null> {
   const encoding = toEncoding(fieldValue(answer.headers, 'content-encoding'))
   if (encoding === null) return discarded(answer)
   // A nested page is made of texts that were taken already.
@@ -188,7 +188,7 @@ async function decoded(answer: Answer, allowance: Allowance): Promise<Buffer | t
   }
 }
 
-function discarded({ body }: Answer): null {
+function discarded({ body }: CacheAnswer): null {
   if (body !== null && 'pieces' in body) body.discard()
   else if (body !== null && !Buffer.isBuffer(body)) discard(body)
   return null

@@ -9,7 +9,7 @@ import { OddResponse } from './odd-response.ts'
 import type { RequestHead } from './request-head.ts'
 import { RequestWriter } from './request-writer.ts'
 import type { PlainHead } from './response-head.ts'
-import { ResponseReader, type Progress } from './response-reader.ts'
+import { ResponseReader, type ReadResult } from './response-reader.ts'
 
 /** In milliseconds. */
 export interface ConnectionTimeouts {
@@ -176,7 +176,7 @@ export class Connection {
     this.#proceed(this.#reader.read(bytes))
   }
 
-  #proceed(progress: Progress): void {
+  #proceed(progress: ReadResult): void {
     if (this.#task === null) return
     if (progress === 'end') this.#finish()
     else if (progress === 'odd') this.#leaveToUndici()

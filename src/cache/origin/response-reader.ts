@@ -4,7 +4,7 @@ import { parseHead, type PlainHead } from './response-head.ts'
 export const largestHead = 256 * 1024
 
 /** What a reader found at the end of the bytes that it was given. */
-export type Progress =
+export type ReadResult =
   /** The response goes on. */
   | 'more'
   /** The response is complete. `rest` has the bytes after it, which belong to no response. */
@@ -69,20 +69,20 @@ export class ResponseReader {
   }
 
   /** Reads a piece, whose memory may be changed and is not kept. */
-  read(bytes: Buffer): Progress {
+  read(bytes: Buffer): ReadResult {
     if (this.#state !== 'head') return this.#readBody(bytes, 0)
     return this.#partialLength === 0 ? this.#readHead(bytes, 0) : this.#readHead(this.#joined(bytes), 0)
   }
 
   /** Reads on after `held`. */
-  resume(): Progress {
+  resume(): ReadResult {
     const { rest } = this
     this.rest = none
     this.held = false
     return this.#readBody(rest, 0)
   }
 
-  #readHead(bytes: Buffer, from: number): Progress {
+  #readHead(bytes: Buffer, from: number): ReadResult {
     // Only the last three bytes of what came before can belong to the end.
     const search = Math.max(from, this.#partialLength - 3)
     const found = bytes.indexOf(headEnd, search)
@@ -105,7 +105,7 @@ export class ResponseReader {
   }
 
   /** Keeps the part of a head that has come, unless it can be no plain one whatever follows. */
-  #keepPartial(bytes: Buffer, from: number): Progress {
+  #keepPartial(bytes: Buffer, from: number): ReadResult {
     const length = bytes.length - from
     const known = this.#partialLength
     const prefix = Math.min(length, start.length)
@@ -135,7 +135,7 @@ export class ResponseReader {
     return this.#partial.subarray(0, length)
   }
 
-  #readBody(bytes: Buffer, from: number): Progress {
+  #readBody(bytes: Buffer, from: number): ReadResult {
     if (this.#state !== 'length') return this.#readChunks(bytes, from)
     const end = Math.min(bytes.length, from + this.#missing)
     this.#missing -= end - from
@@ -144,11 +144,11 @@ export class ResponseReader {
   }
 
   /** Reads chunks, and reports their contents as one piece: each is moved to the end of the one before. */
-  #readChunks(bytes: Buffer, from: number): Progress {
+  #readChunks(bytes: Buffer, from: number): ReadResult {
     let at = from
     let first = from
     let last = from
-    let progress: Progress = 'more'
+    let progress: ReadResult = 'more'
     while (progress === 'more' && at < bytes.length) {
       if (this.#state !== 'chunk') {
         const line = this.#readLine(bytes, at)
@@ -169,7 +169,7 @@ export class ResponseReader {
   }
 
   /** Reads a chunk line, or the line break after a chunk, which may have begun in an earlier piece. */
-  #readLine(bytes: Buffer, at: number): { at: number; progress: Progress } {
+  #readLine(bytes: Buffer, at: number): { at: number; progress: ReadResult } {
     const known = this.#line.length
     const end = Math.min(bytes.length, at + mostDigits + 2 - known)
     const text = this.#line + bytes.toString('latin1', at, end)
@@ -189,7 +189,7 @@ export class ResponseReader {
     return { at: next, progress: 'more' }
   }
 
-  #leave(progress: Progress, bytes: Buffer, at: number): Progress {
+  #leave(progress: ReadResult, bytes: Buffer, at: number): ReadResult {
     const before = progress !== 'odd' ? '' : this.#state === 'last-line' ? `0\r\n${this.#line}` : this.#line
     if (at < bytes.length || before !== '') this.rest = Buffer.concat([Buffer.from(before), bytes.subarray(at)])
     return progress

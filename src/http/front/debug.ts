@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Judge } from '../../auth/judgement.ts'
 import type { VisitDescription } from '../../cache/describe-visit.ts'
 import { fieldValue, toPairs, withoutFields } from '../../cache/fields.ts'
-import type { Answer, Visit } from '../../cache/visit.ts'
+import type { CacheAnswer, Visit } from '../../cache/visit.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { authenticate } from '../api/caller.ts'
 import type { PurgeMethods } from '../purge/methods.ts'
@@ -53,7 +53,7 @@ export function asVisitor<V extends Visit>(visit: V, who: Debugger): V {
 const storing: ReadonlySet<string> = new Set(['cache-control', 'cdn-cache-control', 'surrogate-control', 'expires'])
 
 /** An answer with the debug fields, which no cache may store. */
-export async function withDebug(answer: Answer, visit: Visit, debugging: Debugging): Promise<Answer> {
+export async function withDebug(answer: CacheAnswer, visit: Visit, debugging: Debugging): Promise<CacheAnswer> {
   const { url, tags, ...texts } = debugging.describe(visit, answer.tags)
   const fields: [string, string | null | undefined][] = [
     ['URL', url],

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg, { type Pool, type PoolClient, type QueryResult as Answer } from 'pg'
+import pg, { type Pool, type PoolClient, type QueryResult as PgResult } from 'pg'
 import {
   AbortedTransactionError,
   SelectQueryNode,
@@ -205,7 +205,7 @@ class PostgresConnection implements DatabaseConnection {
     this.#client?.release(this.#isBroken)
   }
 
-  async #query(text: string, values?: readonly unknown[], isSettled = true): Promise<Answer> {
+  async #query(text: string, values?: readonly unknown[], isSettled = true): Promise<PgResult> {
     try {
       if (values === undefined) return await this.#client!.query(text)
       const name = this.#options.nameOf?.(text)
