@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { run } from '../helpers/cli.ts'
 import { startDaemon } from '../helpers/daemon.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { until } from '../helpers/until.ts'
 
 const reverseProxies = [{ name: 'varnish-1', type: 'varnish', url: 'http://127.0.0.1:1' }]
 const noWorker =
@@ -67,6 +68,11 @@ it.each([['cache:clear'], ['vendor:cache:clear'], ['vendor:cache:clear', '--type
 it('with a worker nothing is warned of; the clears of the pages and of the whole cache can be told apart in both logs', async () => {
   const daemon = await startDaemon({ config: { reverseProxies } })
   try {
+    // The daemon answers before its worker has joined the queue.
+    await until(async () => {
+      const { stdout } = await daemon.run('messenger:stats', '--json')
+      expect((JSON.parse(stdout) as { workers: object[] }).workers).not.toEqual([])
+    })
     for (const command of ['cache:clear', 'vendor:cache:clear'])
       expect(await daemon.run(command)).toMatchObject({ code: 0, stderr: '' })
     await daemon.run('vendor:cache:clear', '--type', 'products')
