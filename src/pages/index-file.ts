@@ -122,7 +122,7 @@ export function openIndexFile(path: string, { readonly = false } = {}): Database
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
     database.pragma('temp_store = MEMORY')
-    database.pragma('cache_size = -16000')
+    database.pragma('cache_size = -4000')
     database.pragma('journal_size_limit = 67108864')
     if (!readonly) addEvictions(database)
     return database
