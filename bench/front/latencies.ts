@@ -9,28 +9,33 @@ import { caches, hit, portOf, runProgram, type Arrangement, type Shape } from '.
 
 const hitsPerSecond = 300
 const besidePerSecond = 500
+/** In seconds, until V8 has compiled what the other load needs. A daemon runs for months. */
+const warmFor = 10
 const paths = Array.from({ length: 100 }, (_, n) => `${category}visited-${n}`)
 
 /** Hits at a fixed rate, alone and during other load. */
 export function latencyShapes(arrangement: Arrangement): Shape[] {
-  const { seconds, unseen } = arrangement
-  const paced = (contender: Contender, changes: Partial<Visits>) => ({
-    ...visits(contender, seconds + 2),
+  const { unseen } = arrangement
+  const paced = (contender: Contender, seconds: number, changes: Partial<Visits>) => ({
+    ...visits(contender, seconds),
     perSecond: besidePerSecond,
     connections: 32,
     expect: '^',
     ...changes,
   })
   return [
-    beside(arrangement, `${besidePerSecond} misses/s`, caches, (contender) => [
+    beside(arrangement, `${besidePerSecond} misses/s`, caches, (contender, seconds) => [
       'lib/latency-client.ts',
-      paced(contender, { paths: [unseen()], fresh: '' }),
+      paced(contender, seconds, { paths: [unseen()], fresh: '' }),
     ]),
-    beside(arrangement, `${besidePerSecond} pass-throughs/s`, caches, (contender) => {
+    beside(arrangement, `${besidePerSecond} pass-throughs/s`, caches, (contender, seconds) => {
       const { path, headers } = passed('GET', '20 kB')
-      return ['lib/latency-client.ts', paced(contender, { paths: [path], headers })]
+      return ['lib/latency-client.ts', paced(contender, seconds, { paths: [path], headers })]
     }),
-    beside(arrangement, 'a purge storm', [], (contender) => ['lib/purge-client.ts', storm(contender, seconds + 2)]),
+    beside(arrangement, 'a purge storm', [], (contender, seconds) => [
+      'lib/purge-client.ts',
+      storm(contender, seconds),
+    ]),
     besideOperators(arrangement),
   ]
 }
@@ -49,10 +54,14 @@ function beside(
   { seconds }: Arrangement,
   what: string,
   rivals: readonly ContenderName[],
-  work: (contender: Contender) => [file: string, argument: object],
+  work: (contender: Contender, seconds: number) => [file: string, argument: object],
 ): Shape {
   const latencies = (contender: Contender, duration: number) =>
     runProgram<Latencies>('lib/latency-client.ts', [JSON.stringify(visits(contender, duration))])
+  const besideWork = (contender: Contender, duration: number) => {
+    const [file, argument] = work(contender, duration + 2)
+    return during(file, argument, () => latencies(contender, duration))
+  }
   return {
     name: `99th percentile of hits beside ${what}`,
     unit: '× quiet',
@@ -61,12 +70,11 @@ function beside(
     async prepare(contender) {
       const { headers } = hit('gzip')
       for (const path of [...paths, ...paths]) await exchange(contender.url(path, 'gzip'), { headers })
-      await latencies(contender, 1)
+      await besideWork(contender, warmFor)
     },
     async measure(contender) {
       const quiet = await latencies(contender, seconds)
-      const [file, argument] = work(contender)
-      const busy = await during(file, argument, () => latencies(contender, seconds))
+      const busy = await besideWork(contender, seconds)
       return { value: busy.p99 / quiet.p99, note: `${quiet.p99.toFixed(2)} → ${busy.p99.toFixed(2)} ms` }
     },
   }
