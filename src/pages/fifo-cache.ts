@@ -3,6 +3,8 @@ import { hash, randomBytes } from 'node:crypto'
 /** An entry of one of the two queues. */
 interface Node<Value> {
   readonly key: string
+  /** See `Departed.hashOf`. */
+  readonly hashed: number
   value: Value
   size: number
   /** Uses since it entered its queue, up to `mostUses`. */
@@ -75,7 +77,7 @@ export class FifoCache<Value> {
    * key otherwise.
    */
   wants(key: string, size: number): boolean {
-    return this.#hasRoom(size, this.#fresh) || this.#departed.note(key, this.#mostDeparted)
+    return this.#hasRoom(size, this.#fresh) || this.#departed.note(this.#departed.hashOf(key), this.#mostDeparted)
   }
 
   #hasRoom(size: number, queue: Queue<Value>): boolean {
@@ -87,8 +89,9 @@ export class FifoCache<Value> {
   }
 
   #create(key: string, value: Value): Node<Value> {
-    const queue = this.#departed.take(key) ? this.#proven : this.#fresh
-    const node = { key, value, size: 0, uses: 0, queue, newer: null, older: null }
+    const hashed = this.#departed.hashOf(key)
+    const queue = this.#departed.take(hashed) ? this.#proven : this.#fresh
+    const node = { key, hashed, value, size: 0, uses: 0, queue, newer: null, older: null }
     this.#nodes.set(key, node)
     return node
   }
@@ -97,7 +100,7 @@ export class FifoCache<Value> {
   delete(key: string): void {
     const node = this.#nodes.get(key)
     if (node === undefined) return
-    if (node.queue === this.#proven || node.uses > 0) this.#departed.add(key, this.#mostDeparted)
+    if (node.queue === this.#proven || node.uses > 0) this.#departed.add(node.hashed, this.#mostDeparted)
     this.#remove(node)
   }
 
@@ -138,7 +141,7 @@ export class FifoCache<Value> {
       this.#proven.push(node)
       return
     }
-    if (fromFresh) this.#departed.add(node.key, this.#mostDeparted)
+    if (fromFresh) this.#departed.add(node.hashed, this.#mostDeparted)
     this.#remove(node)
   }
 
@@ -188,33 +191,29 @@ class Departed {
   readonly #hashes = new Set<number>()
   readonly #secret = randomBytes(16).toString('hex')
 
-  add(key: string, most: number): void {
-    this.#add(this.#hashOf(key), most)
-  }
-
-  /** Whether the key is remembered. Adds it otherwise. */
-  note(key: string, most: number): boolean {
-    const hashed = this.#hashOf(key)
-    if (this.#hashes.has(hashed)) return true
-    this.#add(hashed, most)
-    return false
-  }
-
-  #add(hashed: number, most: number): void {
+  add(hashed: number, most: number): void {
     while (this.#hashes.size >= Math.max(1, most)) this.#hashes.delete(this.#hashes.values().next().value!)
     this.#hashes.add(hashed)
   }
 
+  /** Whether the key is remembered. Adds it otherwise. */
+  note(hashed: number, most: number): boolean {
+    if (this.#hashes.has(hashed)) return true
+    this.add(hashed, most)
+    return false
+  }
+
   /** Whether the key left, and forgets it. */
-  take(key: string): boolean {
-    return this.#hashes.delete(this.#hashOf(key))
+  take(hashed: number): boolean {
+    return this.#hashes.delete(hashed)
   }
 
   clear(): void {
     this.#hashes.clear()
   }
 
-  #hashOf(key: string): number {
+  /** The key as the other methods take it. */
+  hashOf(key: string): number {
     return hash('sha1', this.#secret + key, 'buffer').readUIntBE(0, 6)
   }
 }

@@ -191,11 +191,12 @@ export class MemoryTier {
 
   /** Drops the pages made of the page that a new one replaces, or of one that varies by other fields. */
   dropMadeOf(page: Page): void {
+    const made = this.#keysByPart.get(page.key)
+    if (made === undefined) return
     const name = variantOf(page)
     const fields = fieldsOf(name)
-    const made = this.#keysByPart.get(page.key)
-    for (const variant of made?.labels() ?? [])
-      if (variant === name || fieldsOf(variant) !== fields) this.#dropKeys(made!.of(variant))
+    for (const variant of made.labels())
+      if (variant === name || fieldsOf(variant) !== fields) this.#dropKeys(made.of(variant))
   }
 
   #dropKeys(keys: Iterable<string>): void {
