@@ -5,11 +5,11 @@ import { readLimit } from './protocol.ts'
 import { namesIn, namesOf } from './removal.ts'
 import { Patience } from './shared/patience.ts'
 
-/** Number of purges to begin with. A page fetched before the oldest one counts as outdated. */
-const most = 10_000
-/** Maximum number of names of purges in memory. A page fetched before the oldest one that was forgotten counts as outdated. */
+/** How many of the latest purges the first read loads. A page fetched before the oldest of them counts as outdated. */
+const firstPurges = 10_000
+/** Most names of purges in memory. Beyond it the oldest are forgotten, and pages fetched before them count as outdated. */
 const mostNames = 100_000
-/** Maximum number of their characters: a URL may be thousands of characters long. */
+/** Most characters of these names: a URL may be thousands of characters long. */
 const mostCharacters = 16 * 1024 ** 2
 /** How long a visitor waits for the latest purges, in milliseconds. After that, the page comes from the shop. */
 const patience = new Patience({ least: 250, most: 250 })
@@ -22,7 +22,7 @@ const patience = new Patience({ least: 250, most: 250 })
 export class RecentPurges implements PurgeClock {
   readonly #lease: Lease
   readonly #ledger: Pick<Ledger, 'read'>
-  /** The number of the last purge that selects each name, oldest first: purges of the same names again and again take no memory. */
+  /** The last purge of each name, oldest first. Repeated purges of the same names take no further memory. */
   readonly #lastOf = new Map<string, number>()
   #characters = 0
   /** Null before the first read. */
@@ -66,7 +66,7 @@ export class RecentPurges implements PurgeClock {
   async #read(): Promise<void> {
     for (let isWhole = false; !isWhole;) {
       // The first read loads only purges that pages in use may need.
-      const after = this.#history === null ? Math.max(0, (this.now()?.number ?? 0) - most) : this.#to
+      const after = this.#history === null ? Math.max(0, (this.now()?.number ?? 0) - firstPurges) : this.#to
       const { identity, last, floor, purges } = await this.#ledger.read(after)
       const history = historyOf(identity)
       // The database has changed, or has deleted purges.
@@ -83,8 +83,17 @@ export class RecentPurges implements PurgeClock {
       if (!this.#lastOf.delete(name)) this.#characters += name.length
       this.#lastOf.set(name, number)
     }
+    if (this.#isFull) this.#forgetOldest()
+  }
+
+  get #isFull(): boolean {
+    return this.#lastOf.size > mostNames || this.#characters > mostCharacters
+  }
+
+  /** Only called when full: an iteration from the start passes over all entries deleted since the map was last rebuilt. */
+  #forgetOldest(): void {
     for (const [name, last] of this.#lastOf) {
-      if (this.#lastOf.size <= mostNames && this.#characters <= mostCharacters) break
+      if (!this.#isFull) return
       this.#lastOf.delete(name)
       this.#characters -= name.length
       this.#from = last
