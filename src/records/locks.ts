@@ -14,23 +14,23 @@ export function lockingTransaction(db: RecordsDatabase) {
   return db.transaction().setIsolationLevel('read committed')
 }
 
-/** PostgreSQL takes this level for `read committed`: it knows no lower one. */
+/** Marks a transaction as unsynced. PostgreSQL treats this level as `read committed`, the lowest that it has. */
 export const unsynced: IsolationLevel = 'read uncommitted'
 
 /**
- * A locking transaction that may be undone if the machine loses power, with all that follows it and was not synced either: its commit does
- * not wait for the disk. The next one that does makes it durable too. No process that knows of it survives such a loss in SQLite; those of
- * a PostgreSQL server do, and must cope with it (docs/decisions/0139-unsynced-claims.md).
+ * A locking transaction whose commit does not wait for the disk. A power cut may undo it, together with all later unsynced ones; the next
+ * synced commit makes it durable. With SQLite no process that knows of it survives such a loss. Clients of a PostgreSQL server do survive,
+ * and must cope with it (docs/decisions/0139-unsynced-claims.md).
  */
 export function unsyncedTransaction(db: RecordsDatabase) {
   return db.transaction().setIsolationLevel(unsynced)
 }
 
 /**
- * A transaction whose work is done again if it is lost. In SQLite it is not synced. In PostgreSQL it is like any other: those who do the
- * work again do not know that the server has lost it.
+ * A transaction for work that is repeated after a power cut. With SQLite its commit is not synced. With PostgreSQL it is: a process that
+ * survives a crash of the server would not repeat the work.
  */
-export function repeatableTransaction(db: RecordsDatabase) {
+export function unsyncedInSqlite(db: RecordsDatabase) {
   return isPostgres(db) ? db.transaction() : unsyncedTransaction(db)
 }
 

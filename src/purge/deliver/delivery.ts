@@ -2,7 +2,7 @@ import type { Timing } from '../../lib/timing.ts'
 import { dispatch } from '../../queue/dispatch.ts'
 import { hasFailedMessage } from '../../queue/find-messages.ts'
 import type { Work } from '../../queue/queue.ts'
-import { repeatableTransaction } from '../../records/locks.ts'
+import { unsyncedInSqlite } from '../../records/locks.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../../records/schema.ts'
 import { purgeIdOf } from '../log/log-id.ts'
 import { attempt, type Attempt, type SendFailure } from './attempt.ts'
@@ -141,19 +141,16 @@ export class Delivery {
     const delivered = everything ? slice.pending : slice.pending.filter(({ id }) => times.has(id))
     await this.#options.onDelivered(this.#proxy, everything ? null : delivered)
     const isOver = failure === null
-    const close = async (transaction: RecordsTransaction) => {
-      if (isOver) await rows.writeCircuit(transaction, this.#proxy, closed, this.#options.now(), null)
-    }
+    const close = (transaction: RecordsTransaction) =>
+      rows.writeCircuit(transaction, this.#proxy, closed, this.#options.now(), null)
     if (everything) {
       await this.#recordEverything(slice, everything.ms)
-      await this.#write(close)
-    } else
-      await this.#settle(
-        delivered,
-        (id) => ({ status: 'delivered', responseTime: times.get(id)!, error: null }),
-        // In the same transaction: rounds of a storm are frequent.
-        close,
-      )
+      if (isOver) await this.#write(close)
+    } else {
+      const resultOf = (id: number) => ({ status: 'delivered' as const, responseTime: times.get(id)!, error: null })
+      // The circuit is closed in the same transaction, because rounds of a storm are frequent.
+      await this.#settle(delivered, resultOf, isOver ? close : undefined)
+    }
     if (isOver) this.#circuit = closed
   }
 
@@ -201,19 +198,19 @@ export class Delivery {
     }
   }
 
-  /** Records results, and `also` with the last of them. If they are lost in a power cut, the purges are delivered again. */
+  /** Records results, and does `also` in the transaction of the last ones. If a power cut undoes them, the purges are delivered again. */
   async #settle(
     purges: readonly { id: number; attempts: number }[],
     resultOf: (id: number) => Pick<Settled, 'status' | 'responseTime' | 'error'>,
-    also = async (_transaction: RecordsTransaction) => {},
+    also?: (transaction: RecordsTransaction) => Promise<unknown>,
   ): Promise<void> {
     const batches = rows.toBatches(purges)
     for (const batch of batches) {
       const settled = batch.map(({ id, attempts }) => ({ purgeId: id, attempts: attempts + 1, ...resultOf(id) }))
       await this.#write(async (transaction) => {
         await settleDeliveries(transaction, this.#proxy, settled)
-        if (batch === batches.at(-1)) await also(transaction)
-      }, repeatableTransaction(this.#options.db))
+        if (batch === batches.at(-1)) await also?.(transaction)
+      }, unsyncedInSqlite(this.#options.db))
     }
   }
 

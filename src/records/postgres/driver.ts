@@ -40,7 +40,7 @@ export interface DriverOptions {
   server: string
   /** Names statements that the server is to keep prepared; null behind a connection pooler, which may not know them. */
   nameOf: ((text: string) => string | undefined) | null
-  /** Further statements for the round trip of a commit, given those of the transaction. */
+  /** Returns what to send behind a commit in the same round trip, such as `; notify x`, given the statements of the transaction. */
   afterCommit(statements: readonly string[]): string
   /** Called after the commit of a transaction, with the texts of its statements. */
   onCommit(statements: readonly string[]): void

@@ -12,8 +12,8 @@ const delay = 5
 const reconnectDelay = 1000
 
 /**
- * The statement that wakes all nodes after a commit. It is sent with the commit, because this thread may be about to remove pages. The
- * transaction itself must not notify: it would hold a lock of the whole database while it is synced.
+ * The statement that wakes all nodes after a commit. It is sent together with the commit, because this thread may be busy removing pages
+ * afterwards. The transaction itself must not notify: it would hold a lock of the whole database while it is synced.
  */
 export function noticeOf(statements: readonly string[]): string {
   return statements.some((statement) => wakesNodes.test(statement)) ? `; notify ${purgeChannel}` : ''

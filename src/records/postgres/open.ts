@@ -75,7 +75,7 @@ function connect(place: PostgresPlace) {
     patience: maxPoolWait,
     server,
     nameOf: place.listenUrl === null ? statementNames() : null,
-    afterCommit: (statements) => noticeOf(statements),
+    afterCommit: noticeOf,
     onCommit: (statements) => hints.announce(statements),
   })
   const db = new RepeatingKysely({
