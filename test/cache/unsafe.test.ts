@@ -116,8 +116,10 @@ describe('invalidation by a POST', () => {
     const { site, removals, isCached, post } = await open()
     const targets = Array.from({ length: 64 }, (_, index) => `/${index}`)
     for (const target of targets) await site.visit(target)
+    const started = performance.now()
     await Promise.all(targets.map(post))
-    expect(removals.length).toBeLessThanOrEqual(8)
+    // Two writes are at least 20 ms apart, however slow the machine is. Timers may fire a little early.
+    expect(removals.length).toBeLessThanOrEqual(1 + (performance.now() - started) / 19)
     expect(
       removals
         .flat()

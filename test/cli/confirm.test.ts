@@ -39,7 +39,7 @@ it.each(Object.entries(confirmed))('%s refuses to run without a terminal and wit
   const { code, stdout, stderr } = await run([command, ...args], { cwd: await tempDir(), input: 'y\n' })
   expect(stderr).toMatch(/there is no terminal\.\nAdd --yes to confirm\.\n$/)
   expect([code, stdout]).toEqual([2, ''])
-  // Where there is no terminal either, the flag is the reason that is given.
+  // The message names the flag, although there is no terminal either.
   expect((await run([command, ...args, '--no-input'], { cwd: await tempDir() })).stderr).toContain('--no-input is set')
 })
 

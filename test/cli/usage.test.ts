@@ -175,7 +175,7 @@ describe('flags of every command', () => {
     expect(await run(['cache:stats', '--quiet'], { cwd })).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
     expect(await run(['stage:list', '-q', '--columns', 'x'], { cwd })).toMatchObject({ code: 0 })
     expect((await run(['warmup:pause', '-q'], { cwd })).stderr).toContain('There is no warmup yet.')
-    // It would be lost otherwise.
+    // The secret is shown only once.
     expect((await run(['client:create', 'shop', '-q'], { cwd })).stdout).toMatch(/^Secret: +\S{20,}$/m)
   })
 

@@ -7,7 +7,7 @@ import type { Mutation } from './settings.ts'
 const runs = Number(process.env['PAGECACHE_MODEL_RUNS'] ?? 240)
 const from = Number(process.env['PAGECACHE_MODEL_FROM'] ?? 1)
 
-/** What a run without the given rule needs at most until a visitor gets a stale page. */
+/** In this many runs without the given rule, a visitor gets a stale page. */
 const soon = 200
 
 /** Nodes go on although another server has taken over. */
@@ -61,7 +61,7 @@ describe('the protocol of leases', () => {
 })
 
 describe('the model finds a stale page at once', () => {
-  /** The last element is the first seed, for rules that few runs need: runs before it find nothing. */
+  /** The last element is the first seed, given where few runs break the rule: the seeds before it find nothing. */
   const mutations: [string, Mutation, typeof settingsOf, number?][] = [
     ['where purges wait for half of the lease', { believed: 0.5 }, settingsOf],
     ['where purges allow for no difference between clocks', { believed: 1 / 1.1 }, busySettingsOf, 110],

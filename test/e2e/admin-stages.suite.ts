@@ -31,7 +31,7 @@ export function describeStageWork(): void {
       await page.getByRole('button', { name: 'Duplicate stage-50' }).click()
       await page.getByRole('heading', { name: 'Edit Copy of stage-50' }).waitFor()
       await page.getByText('51 to 52 of 52').waitFor()
-      // It would ask for the statistics of a deleted stage.
+      // Closed first: the page would request the statistics of a deleted stage.
       await page.close()
       const { items } = jsonOf(await exchange(`${stages}?limit=100`, { headers })) as { items: { id: string }[] }
       for (const { id } of items) await exchange(`${stages}/${id}`, { method: 'DELETE', headers })
@@ -180,7 +180,7 @@ export function describeStageWork(): void {
   })
 }
 
-/** Saves the stage, and waits until its form is closed: it would take what is filled in next. */
+/** Saves the stage and waits until its form has closed, so that later input does not go into it. */
 async function save(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Save' }).click()
   await page.locator('.stage-form').waitFor({ state: 'detached' })

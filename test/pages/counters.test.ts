@@ -30,7 +30,7 @@ it('adds the sums of a transaction at its end, for each type', async () => {
   })
 })
 
-it('adds nothing of work that fails, and every change at once again afterwards', async () => {
+it('discards the sums of work that fails, and then adds each change immediately again', async () => {
   const index = await openIndex()
   const failing = () =>
     index.counters.together(() => {

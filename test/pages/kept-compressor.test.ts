@@ -1,5 +1,5 @@
 import zlib from 'node:zlib'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { KeptCompressor } from '../../src/pages/kept-compressor.ts'
 import { random } from '../helpers/random.ts'
 
@@ -13,17 +13,16 @@ const text = (length: number) =>
 /** Bytes that do not compress. */
 const noise = (length: number) => Buffer.from(Array.from({ length }, () => Math.floor(next() * 256)))
 
-/** Larger than what the compressor writes at once, empty, and everything between. */
+/** Larger than one output chunk, empty, and sizes between. */
 const bodies = [text(20_000), noise(300_000), Buffer.alloc(0), text(1), Buffer.alloc(200_000, 'x'), noise(65_536)]
 
-const warnings: Error[] = []
-const onWarning = (warning: Error) => void warnings.push(warning)
-process.on('warning', onWarning)
-afterEach(() => void process.off('warning', onWarning))
-
 it.each(codings)('compresses one body after the other with %s, each in memory of its own', async (coding) => {
+  const warnings: Error[] = []
+  const onWarning = (warning: Error) => void warnings.push(warning)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
   const compressor = new KeptCompressor(coding)
-  // More often than Node tolerates listeners that are left behind.
+  // Often enough that Node would warn of listeners that are left behind.
   const compressed = Array.from({ length: 4 }, () => bodies.map((body) => compressor.compress(body))).flat()
   for (const [at, bytes] of compressed.entries()) {
     expect(decoders[coding](bytes).equals(bodies[at % bodies.length]!), `body ${at}`).toBe(true)

@@ -74,7 +74,7 @@ it('an error of the thread is rethrown unchanged', async () => {
   )
 })
 
-it.runIf(onPostgres)('a thread that gets no connection for leases gives back those that it has', async () => {
+it.runIf(onPostgres)('a purge thread that gets no connection for leases closes its other connections', async () => {
   const directory = await tempDir()
   const { pages } = await openPages({ directory: join(directory, 'cache'), now: Date.now })
   const { url } = testDatabase()!

@@ -32,7 +32,7 @@ it('writes are synced again after an unsynced transaction that fails', async () 
   expect(await isSynced(db)).toBe(true)
 })
 
-it('who waits for records that are closed during an unsynced transaction is told so', async () => {
+it('a statement that waits behind an unsynced transaction fails when the records are closed', async () => {
   const records = await openRecords({ directory: await tempDir(), now: Date.now })
   const begun = Promise.withResolvers<void>()
   const closed = Promise.withResolvers<void>()

@@ -65,7 +65,7 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
     expect((await b.visit('/')).text).toBe('new')
   })
 
-  it('asks the shop once for pages that three several lack, with 30 visitors each', async () => {
+  it('asks the shop once for pages that three nodes lack, with 30 visitors each', async () => {
     const several = await nodes.open(3)
     const paths = Array.from({ length: 40 }, (_, index) => `/${index}`)
     const answers = await Promise.all(
