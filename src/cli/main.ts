@@ -83,10 +83,8 @@ function printText(failure: Failure, color: boolean): void {
   const hint = failure.hint ?? guideTo(failure)
   const output = new Output(process.stderr)
   const toLines = (text: string) => output.wrap(text.split('\n').map(printable).join('\n')).join('\n')
-  const label = 'Error:'
-  const text = toLines(exit === 0 ? message : `${label} ${message}`)
-  const painted = color && exit !== 0 ? styleText('red', label, { stream: process.stderr }) : ''
-  process.stderr.write(`${painted}${painted === '' ? text : text.slice(label.length)}\n`)
+  const paint = (label: string) => (color ? styleText('red', label, { stream: process.stderr }) : label)
+  process.stderr.write(`${exit === 0 ? toLines(message) : toLines(`Error: ${message}`).replace('Error:', paint)}\n`)
   if (hint) process.stderr.write(`${toLines(hint)}\n`)
   if (stack) process.stderr.write(`${stack}\nThis is a bug in pagecache. Please report it.\n`)
 }

@@ -61,8 +61,9 @@ async function assertLive(source: Source, filter: TopOptions['filter'], signal: 
 }
 
 async function topInLines(session: Session, { filter, json, limit }: TopOptions): Promise<void> {
+  const printer = json ? new JsonPrinter() : new LinePrinter(session)
   // With --quiet, only an explicit --json prints requests.
-  const printer = session.quiet && !session.json ? null : json ? new JsonPrinter() : new LinePrinter(session)
+  const isSilent = session.quiet && !session.json
   const end = new AbortController()
   let left = limit ?? Infinity
   await follow({
@@ -76,9 +77,9 @@ async function topInLines(session: Session, { filter, json, limit }: TopOptions)
       if (event.kind === 'requests') {
         const requests = event.requests.slice(0, left)
         left -= requests.length
-        await printer?.requests({ requests, notShown: event.notShown })
+        if (!isSilent) await printer.requests({ requests, notShown: event.notShown })
         if (left <= 0) end.abort()
-      } else await printer?.processes(event)
+      } else if (!isSilent) await printer.processes(event)
     },
     onInterruption: (reason) => {
       if (reason !== null) session.tell(printable(`No response, retrying: ${reason}`))

@@ -32,7 +32,7 @@ const checks: readonly Check[] = [
   checkOpenFiles,
 ]
 
-/** Checks of what the configuration describes. With an invalid one they would examine the defaults instead. */
+/** Checks that depend on the configuration. If it is invalid, they would examine the defaults instead. */
 const configuredChecks: readonly Check[] = [
   checkDaemon,
   checkRecords,

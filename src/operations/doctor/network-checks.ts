@@ -102,8 +102,11 @@ export const checkPort: Check = async (app, signal) => {
   // It would close a connection without a PROXY header.
   if (proxyProtocol && isOurs) return [passed('port', `the daemon is running at ${where}`)]
   // Checked first, because this user may lack the permission to listen that the daemon has.
-  const daemon = await probe(new URL(`http://${reachable(host)}:${port}/healthz`), { signal }).catch(describeError)
-  if (typeof daemon !== 'string' && daemon.status === 200) {
+  const fault = await probe(new URL(`http://${reachable(host)}:${port}/healthz`), { signal }).then(
+    ({ status }) => (status === 200 ? null : `it responds with ${status}`),
+    describeError,
+  )
+  if (fault === null) {
     if (isOurs) return [passed('port', `the daemon is running at ${where}`)]
     const remedy = 'Stop it, or choose another server.port.'
     return [failed('port', `A daemon of another project or environment is running at ${where}.`, remedy)]
@@ -112,7 +115,7 @@ export const checkPort: Check = async (app, signal) => {
     return [
       failed(
         'port',
-        `The daemon of this project is running but not healthy at ${where}: ${typeof daemon === 'string' ? daemon : `it responds with ${daemon.status}`}`,
+        `The daemon of this project is running but not healthy at ${where}: ${fault}`,
         'Check its log and the load of this machine. Restart it if that does not help.',
       ),
     ]
