@@ -1,4 +1,4 @@
-/** The rooms of `src` and the homes of libraries: what the linter enforces and ARCHITECTURE.md describes. */
+/** The rooms of `src` and the homes of libraries, which the linter enforces and ARCHITECTURE.md describes. */
 
 const domain = [
   'cache',
@@ -14,7 +14,7 @@ const domain = [
   'warmup',
 ]
 
-/** What each room may import besides itself, `src/lib` and `src/errors.ts`. Of a room that is named with a file, only that file. */
+/** What each room may import besides itself, `src/lib` and `src/errors.ts`. An entry with a file allows only that file of its room. */
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   config: ['pages/page.ts'],

@@ -52,7 +52,7 @@ const [coldPages, visitors] = [600, 30]
 /** Pages that are missed at the same time: 900 visitors share two cores with the daemons. */
 const missedAtOnce = 10
 
-/** A measured value, its rival in the same minute if there is one, and what was asked. */
+/** A measured value, its rival in the same minute if there is one, and the target. */
 interface Figure {
   name: string
   unit: 'per second' | 'ms' | 'requests' | 'ratio'

@@ -18,7 +18,7 @@ export interface BenchNode {
   newStage(): Promise<string>
 }
 
-/** Three nodes with PostgreSQL and Redis, and a daemon on SQLite beside them, in front of one shop. */
+/** Three nodes with PostgreSQL and Redis, and a daemon with SQLite, all in front of one shop. */
 export interface ClusterPlace {
   nodes: readonly [BenchNode, BenchNode, BenchNode]
   single: BenchNode
@@ -27,7 +27,7 @@ export interface ClusterPlace {
   stop(): Promise<void>
 }
 
-/** Like a shop's server: what was acknowledged survives a crash. */
+/** Starts PostgreSQL as shops run it: acknowledged commits survive a crash. */
 export async function startDurablePostgres(settings: Record<string, string> = {}) {
   const server = await startPostgres({ ...durable, autovacuum: 'on', ...settings })
   if (server === null) throw new Error('PostgreSQL is not installed')

@@ -104,7 +104,7 @@ export function toChanges(draft: Draft, base: Draft): Entries {
 
 type Entries = Readonly<Record<string, unknown>>
 
-/** The entries of `now` that `before` has not. */
+/** The entries of `now` that differ from those of `before`. */
 function differing<T extends object>(now: T, before: T): Partial<T> {
   const isNew = (name: string) => JSON.stringify(now[name as keyof T]) !== JSON.stringify(before[name as keyof T])
   return Object.fromEntries(Object.entries(now).filter(([name]) => isNew(name))) as Partial<T>

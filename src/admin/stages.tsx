@@ -14,12 +14,12 @@ import { DeleteStage, EraseCustomer, Statistics } from './stage-statistics.tsx'
 import { Table } from './table.tsx'
 import { useAnswer, useResource, type Ask } from './use-resource.ts'
 
-/** The longest list that the API answers. */
+/** The longest list that the API returns. */
 const most = 1000
 
 /**
- * Reads all stages, so that the whole list can be searched and sorted. Shows no part of them: its end would be taken for the end of the
- * list, and the list would leave the page that the address names.
+ * Reads all stages, so the whole list can be searched and sorted. Never shows a partial list: the pager would take its end for the end of
+ * the list, and leave the page that the URL names.
  */
 const readAll: Ask<StageList> = async (api, signal) => {
   const items: Stage[] = []

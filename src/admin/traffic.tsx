@@ -1,5 +1,5 @@
-import { formatBytes } from '../lib/format-bytes.ts'
 import { useState } from 'preact/hooks'
+import { formatBytes } from '../lib/format-bytes.ts'
 import { readableUrl } from '../lib/safe-text.ts'
 import type { Traffic } from './answers.ts'
 import { useChannels } from './channels.ts'

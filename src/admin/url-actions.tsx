@@ -5,7 +5,7 @@ import { formatCounted, unconfirmedText } from './format.ts'
 import { useNotify } from './notices.tsx'
 import { linkTo } from './route.ts'
 
-/** What can be done with a URL in a list. */
+/** The actions for a URL in a list. */
 export function UrlActions({ url, onChanged }: { url: string; onChanged?: () => void }) {
   return <Actions name={url} link={linkTo('pages', { inspect: url })} target={{ urls: [url] }} onChanged={onChanged} />
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SharedPages } from '../cluster/shared/shared-pages.ts'
 import { PagecacheError } from '../errors.ts'
-import type { HeaderPair } from '../pages/page.ts'
 import { remembering } from '../lib/remembering.ts'
+import type { HeaderPair } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { fieldValue } from './fields.ts'
 import { toCanonicalUrl } from './purge-urls.ts'
@@ -110,7 +110,7 @@ export class UnsafeInvalidation {
     })
   }
 
-  /** Remembered because most unsafe requests have a few URLs, such as that of the basket. */
+  /** Remembered, because most unsafe requests go to a few URLs, such as that of the basket. */
   readonly #mayBeCached = remembering((url) => {
     const { channels, bypassPath } = this.#options.classifying
     const place = channels.locate(url)

@@ -48,8 +48,8 @@ export class Lease {
   }
 
   /**
-   * An end that the wall clock has once shown is final: the clock may be set back, and after a sleep the monotonic one alone knows nothing
-   * of it. If another thread grants a lease in this moment, it is lost until the next renewal.
+   * Once the wall clock has passed the end of the lease, the end is final: that clock may be set back later, and the monotonic one does not
+   * count the time of a sleep. A lease that another thread grants at the same moment is lost until the next renewal.
    *
    * @param now read after the request arrived, the monotonic clock first
    */

@@ -69,7 +69,7 @@ export async function runNode(
   // Whatever fails now is done by the next round.
   const pruning = setInterval(() => void prune(records.db, { goneAfter, keepFor, most }).catch(() => {}), pruneInterval)
   pruning.unref()
-  // Notices that the machine slept, also without visitors and while the database does not answer.
+  // Notices that the machine slept, even without visitors and while the database does not respond.
   const noticing = setInterval(() => void lease.standing(readClocks()), duration / renewalsPerLease)
   noticing.unref()
   const until = performance.now() + startPatience

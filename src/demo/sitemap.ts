@@ -1,5 +1,5 @@
-import { escapeHtml } from '../lib/safe-text.ts'
 import { gzipSync } from 'node:zlib'
+import { escapeHtml } from '../lib/safe-text.ts'
 import type { PageType } from '../pages/page.ts'
 import type { Site } from './site.ts'
 

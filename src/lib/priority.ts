@@ -10,7 +10,7 @@ const behindVisitors = 5
 /** If the garbage collector is slower, memory grows: a crawl takes 20 MB more with 5, and 80 MB more with 10. */
 const slightlyBehind = 3
 
-/** Node's names for the threads of V8 (garbage collection, compilation) and libuv (files, compression, name look-ups), and what is added. */
+/** Nice values to add for the threads of V8 (garbage collection, compilation) and libuv (files, compression, name look-ups), by Node's names. */
 const helpers = new Map([
   ['V8Worker', slightlyBehind],
   ['libuv-worker', behindVisitors],
@@ -42,7 +42,7 @@ function lower(thread: number, by: number): void {
 /** Without /proc, or in a sandbox that forbids it, threads keep their priority. */
 function whereThreadsAreKnown(work: () => void): void {
   try {
-    // In a namespace of its own, with /proc of the host, the numbers there would be those of other programs' threads.
+    // In a PID namespace of its own that shows the host's /proc, the IDs there would belong to threads of other programs.
     if (readlinkSync('/proc/self') === String(process.pid)) work()
   } catch {}
 }

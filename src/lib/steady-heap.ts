@@ -62,15 +62,15 @@ function limitIfLarge(): boolean {
 }
 
 /**
- * Starts a thread whose young generation has this size from the start, in MB for each of its halves. It cannot grow to it once this process
- * has called `limitYoungGeneration`, and would keep the megabyte that it begins with.
+ * Starts a thread whose young generation has this size from the start, in MB for each of its halves. In a process that has called
+ * `limitYoungGeneration`, the young generation of a new thread would never grow beyond its first megabyte.
  */
 export function withYoungGeneration(half: number, start: () => Worker): Worker {
   const reset = () => setFlagsFromString('--min-semi-space-size=0')
   setFlagsFromString(`--min-semi-space-size=${half}`)
   try {
     const worker = start()
-    // V8 reads the flag when the thread has begun.
+    // V8 reads the flag while the thread starts.
     worker.once('online', reset)
     worker.once('exit', reset)
     return worker

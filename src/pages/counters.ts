@@ -26,7 +26,7 @@ export class Counters {
   readonly #getTotalsQuery: Statement<[], { count: number; size: number }>
   readonly #addQuery: Statement<[StatRow]>
   readonly #clearQuery: Statement<[PageType]>
-  /** What `together` has gathered so far; null outside of it. */
+  /** The sums gathered by `together` so far; null outside of it. */
   #gathered: Map<PageType, Sums> | null = null
 
   constructor(database: Database) {

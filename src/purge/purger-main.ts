@@ -42,7 +42,7 @@ const lockTimeout = 50
 /** The thread purges, delivers and works on the queue. */
 const maxConnections = 4
 let answers: FromThread['answers'] = []
-/** What is open, the last part first. */
+/** The open parts, the last one first. */
 const parts: { close(): Promise<void> }[] = []
 
 yieldToVisitors()

@@ -19,7 +19,7 @@ const storingPatience = 1_000
 /** Delay before a failed thread is restarted, in milliseconds. */
 const restartDelay = 1_000
 
-/** Half of the thread's young generation in MB: what the purges of a group allocate is then garbage when it is collected. */
+/** Half of the thread's young generation, in MB. It is large enough that objects of a group of purges are garbage before V8 collects it. */
 const youngGeneration = 8
 
 /** Next to this file in the sources; under its own name in dist/, where this file is part of a chunk. */

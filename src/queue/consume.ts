@@ -224,7 +224,7 @@ class Consumer {
     const { timing } = this.#options
     const until = timing.now() + ((await this.#whenAvailable(() => membership.untilDue())) ?? 0)
     for (let rest = until - timing.now(); rest > 0 && !signal.aborted; rest = until - timing.now()) {
-      // Before the check: a slot that becomes free meanwhile ends it too.
+      // Before the check, so that a slot that becomes free during the check also ends the nap.
       this.#nap = new AbortController()
       const changed = await this.#whenAvailable(async () => membership.version() !== version)
       if (changed !== false) return alertness.raise()

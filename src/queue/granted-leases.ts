@@ -3,8 +3,9 @@ import type { RecordsTransaction } from '../records/schema.ts'
 import type { Held } from './settle.ts'
 
 /**
- * The leases that a worker knows of. The records may have others for it: of a claim whose answer was lost, and of messages whose deletion
- * the database server has lost in a crash. No worker works on these, and the worker is alive, so it has to give them back itself.
+ * The leases that a worker knows. The records may assign it others: from a claim whose answer was lost, or for a message whose deletion the
+ * database server has lost in a crash. No worker processes these messages, and none takes them over, because this one is alive. So it gives
+ * them back itself.
  */
 export class GrantedLeases {
   readonly #leases = new Map<string, string>()
@@ -23,7 +24,7 @@ export class GrantedLeases {
         forget()
         messages = []
         messages = await lease(transaction)
-        // Before the commit: afterwards they may be found in the records.
+        // Before the commit, after which a heartbeat may find them in the records.
         for (const message of messages) this.#leases.set(message.id, message.lease)
       })
     } catch (error) {
@@ -43,19 +44,19 @@ export class GrantedLeases {
     this.#forget(held)
   }
 
-  /** Gives back those of the worker's leases in the records that it does not know of. */
+  /** Gives back the worker's leases in the records that it does not know. */
   async giveBackUnknown(
     readLeases: () => Promise<readonly Held[]>,
     giveBack: (held: Held) => Promise<void>,
   ): Promise<void> {
     const wasDoubtful = this.isDoubtful
-    // Before the leases are read: the answer to a claim may be lost meanwhile.
+    // Before the leases are read: the answer to another claim may be lost while that takes.
     this.isDoubtful = false
     try {
       for (const held of await readLeases()) {
         if (this.#leases.get(held.id) === held.lease) continue
         await giveBack(held).catch((error: unknown) => {
-          // Meanwhile the message was settled after all.
+          // The message has been settled in the meantime.
           if (!isLeaseLost(error)) throw error
         })
       }

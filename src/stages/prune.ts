@@ -1,5 +1,5 @@
-import { dayLength } from '../lib/moment.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { dayLength } from '../lib/moment.ts'
 import type { Records } from '../records/open.ts'
 import type { StageRow } from '../records/stage-rows.ts'
 import { removableColumns, removeEvents } from './remove-events.ts'

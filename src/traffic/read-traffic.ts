@@ -1,6 +1,6 @@
-import { hourLength } from '../lib/moment.ts'
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
+import { hourLength } from '../lib/moment.ts'
 import type { TrafficRow } from '../records/traffic-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import {

@@ -1,5 +1,5 @@
-import { hourOf } from '../../lib/moment.ts'
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { hourOf } from '../../lib/moment.ts'
 import type { Records } from '../../records/open.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 import { forgetEntities, forgetPages, forgetTags } from './forget-names.ts'

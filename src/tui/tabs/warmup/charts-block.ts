@@ -4,10 +4,10 @@ import type { Line } from '../../text/line.ts'
 import { durationCounts } from './figures-block.ts'
 import type { Live } from './watched.ts'
 
-/** Lines of a terminal from which charts leave enough room for the lists below. */
+/** The height of a terminal, in lines, from which charts leave enough room for the lists below. */
 const tallFrom = 44
 
-/** Whether rate and durations are drawn as charts, and no longer in the lines of figures. */
+/** Whether rate and durations are drawn as charts instead of in the lines of figures. */
 export function hasCharts(width: number, rows: number): boolean {
   return width >= chartsFrom && rows >= tallFrom
 }

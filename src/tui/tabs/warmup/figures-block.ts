@@ -11,8 +11,8 @@ function figure(name: string, value: string, width: number): Line {
   return [span(`${name} `, 'dim'), span(padStart(value, width))]
 }
 
-/** @param plain without a chart */
-export function rateLine({ rate, perSecond }: Live, width: number, plain = false): Line {
+/** @param plain whether the sparkline is left out, because a chart is drawn below */
+export function rateLine({ rate, perSecond }: Live, width: number, plain: boolean): Line {
   const figures: Line = [
     label('rate'),
     span(padStart(shortRate(rate.now), 6), 'strong'),
@@ -33,8 +33,8 @@ export function rateLine({ rate, perSecond }: Live, width: number, plain = false
 /** Cells of `  last 59 s`. */
 const sparkLegend = 11
 
-/** @param plain without a chart */
-export function latencyLine({ latency, slowest }: Live, width: number, plain = false): Line {
+/** @param plain whether the histogram is left out, because a chart is drawn below */
+export function latencyLine({ latency, slowest }: Live, width: number, plain: boolean): Line {
   const { p50, p90, p99, buckets } = latency
   const max = slowest.length > 0 ? Math.max(...slowest.map(({ ms }) => ms)) : null
   const figures: Line = [
@@ -60,7 +60,7 @@ const histogramBounds = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096] as const
 
 type Buckets = Live['latency']['buckets']
 
-/** Responses in ranges of durations, each of which covers twice the time of the one before. */
+/** Counts responses by ranges of durations. Each range is twice as wide as the one before. */
 export function durationCounts(buckets: Buckets): number[] {
   const bounds = [...histogramBounds, Infinity]
   return bounds.map((bound, index) => {
