@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { PagecacheError } from '../errors.ts'
+import { hourLength } from '../lib/moment.ts'
 import { uuidv7 } from '../lib/uuid.ts'
 import type { ApiClientRow } from '../records/api-rows.ts'
 import type { Records } from '../records/open.ts'
@@ -21,7 +22,6 @@ export interface Client {
 
 /** Most clients created over the API within an hour, so that a stolen token cannot fill the database. */
 const maxPerHour = 100
-const hour = 3_600_000
 
 /** How often the use of a client is recorded (milliseconds): each record is a synced write. */
 const useInterval = 60_000
@@ -68,7 +68,7 @@ async function assertMayCreate(transaction: RecordsTransaction, by: string, at: 
     .selectFrom('api_clients')
     .select((select) => select.fn.countAll<number>().as('created'))
     .where('created_by', 'is not', null)
-    .where('created_at', '>', at - hour)
+    .where('created_at', '>', at - hourLength)
     .executeTakeFirstOrThrow()
   if (created < maxPerHour) return
   throw new PagecacheError(

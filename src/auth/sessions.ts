@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { PagecacheError, type ErrorCode } from '../errors.ts'
+import { hourLength } from '../lib/moment.ts'
 import { oncePerTurn } from '../lib/once-per-turn.ts'
 import type { AdminSessionRow } from '../records/api-rows.ts'
 import type { Records } from '../records/open.ts'
@@ -20,7 +21,7 @@ export interface SessionStore extends Judge {
 }
 
 /** A working day, in milliseconds. */
-const lifetime = 12 * 3_600_000
+const lifetime = 12 * hourLength
 
 /** Most sessions of one client; a further login ends the oldest, so that a stolen token cannot fill the database. */
 const maxPerClient = 20

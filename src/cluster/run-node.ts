@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
+import { dayLength } from '../lib/moment.ts'
 import type { Records } from '../records/records.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import { Applier } from './applier.ts'
@@ -30,7 +31,7 @@ export interface NodeSetup {
 /** How often old purges are deleted, in milliseconds. */
 const pruneInterval = 60_000
 /** How long purges are kept after all nodes have applied them, in milliseconds: a daemon that was stopped goes on with its pages. */
-const keepFor = 24 * 3_600_000
+const keepFor = dayLength
 /** Maximum number of purges to keep. */
 const most = 1_000_000
 

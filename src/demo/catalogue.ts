@@ -1,3 +1,4 @@
+import { dayLength } from '../lib/moment.ts'
 import { between, createRandom, idOf, pick, type Random } from './random.ts'
 import {
   assortment,
@@ -69,7 +70,6 @@ export interface Catalogue {
 
 /** Fixed, so that sitemaps and validators are identical on every machine and day. */
 const lastEdit = Date.UTC(2026, 9, 31)
-const day = 86_400_000
 
 /** Generates the catalogue of the demo shop. A seed always gives the same catalogue. As in Shopware, both languages share the records. */
 export function createCatalogue(seed: string): Catalogue {
@@ -138,7 +138,7 @@ function createProduct(line: string, noun: Text, category: Category, index: numb
       stars: between(random, 3, 5),
       text: text(random, 6),
     })),
-    updatedAt: new Date(lastEdit - between(random, 0, 150) * day),
+    updatedAt: new Date(lastEdit - between(random, 0, 150) * dayLength),
   }
 }
 
@@ -149,7 +149,7 @@ function createContentPage(title: Text, path: Text, random: Random): ContentPage
     title,
     path,
     paragraphs: bothLanguages((language) => paragraphs.map((paragraph) => paragraph[language])),
-    updatedAt: new Date(lastEdit - between(random, 0, 300) * day),
+    updatedAt: new Date(lastEdit - between(random, 0, 300) * dayLength),
   }
 }
 

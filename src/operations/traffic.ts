@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
+import { dayLength } from '../lib/moment.ts'
 import { parseDuration } from '../lib/quantity.ts'
 import { trafficTypes } from '../traffic/traffic.ts'
 import { count, described, optionalId, success, succeeded } from './fields.ts'
@@ -30,9 +31,6 @@ const summary = {
 const time = z.optional(z.string({ error: 'expected an ISO 8601 time such as 2026-11-21T12:00:00Z' }))
 const expectedDuration = 'expected a duration such as 30m, 24h or 7d'
 const bucket = z.enum(['minute', 'hour', 'day'], { error: 'expected minute, hour or day' })
-
-/** Default range, in milliseconds. */
-const day = 86_400_000
 
 export const readTraffic = defineOperation({
   name: 'traffic.read',
@@ -104,7 +102,7 @@ function toRange(
   const { from = '', to = '', last = '' } = given
   if (last !== '' && from + to !== '')
     throw new PagecacheError('INVALID_INPUT', 'last: cannot be combined with from and to')
-  const length = last === '' ? day : (parseDuration(last) ?? 0)
+  const length = last === '' ? dayLength : (parseDuration(last) ?? 0)
   if (length === 0 || length > now) throw new PagecacheError('INVALID_INPUT', `last: ${expectedDuration}`)
   // Nothing is counted in the future, and a range must end.
   const end = to === '' ? now : Math.min(now, toTime('to', to))

@@ -10,7 +10,7 @@ import type { RemovalGroups } from './removal-groups.ts'
 export interface Changing {
   /** The other nodes; null without any. */
   cluster: Pick<PurgeCluster, 'appendUnlogged' | 'confirm'> | null
-  /** One at a time: while another machine holds the lock of the clock, they must not take all connections, which leases need too. */
+  /** One at a time: while another machine holds the lock of the clock, they must not take all connections from purges. */
   numbering: Gate
 }
 
@@ -36,12 +36,12 @@ export async function removeChanged(
   const removal: Removal = { ...asked.selection, ...(asked.soft === true && { soft: true }) }
   const elsewhere = async () => {
     const purge = await numbering.pass(() => cluster.appendUnlogged([removal]))
-    // No visitor waits for longer: confirmations that went on would add up, and take the connections that leases are renewed with.
+    // No visitor waits for longer. Confirmations that continued would add up, and take the connections that purges need.
     await cluster.confirm(purge, patience)
   }
   const late = new AbortController()
   const removed = elsewhere()
-  // It goes on after the visitor was answered.
+  // It may fail after the visitor has been answered.
   removed.catch(() => {})
   const isDone = await Promise.race([
     removed.then(() => true),

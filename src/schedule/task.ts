@@ -1,3 +1,5 @@
+import { dayLength, hourLength } from '../lib/moment.ts'
+
 /** The arguments of one run of a task. */
 export interface TaskRun {
   /** Aborted when the task should return soon; it continues in a later run. */
@@ -24,16 +26,15 @@ export interface Task {
   run(run: TaskRun): Promise<TaskEnd>
 }
 
-const day = 86_400_000
 /** 02:00 UTC: night-time for shops in Europe. */
-const nightAt = 2 * 3_600_000
+const nightAt = 2 * hourLength
 
 /** A task that runs once a night. */
 export function nightly(task: Pick<Task, 'name' | 'shouldRun' | 'run'>): Task {
-  return { ...task, runInterval: day, nextAfter: nextNight }
+  return { ...task, runInterval: dayLength, nextAfter: nextNight }
 }
 
 /** The next 02:00 UTC after `now`; both in milliseconds since the epoch. */
 export function nextNight(now: number): number {
-  return Math.floor((now - nightAt) / day + 1) * day + nightAt
+  return Math.floor((now - nightAt) / dayLength + 1) * dayLength + nightAt
 }

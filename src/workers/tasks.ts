@@ -1,12 +1,11 @@
 import type { App } from '../app.ts'
 import { plural } from '../lib/format.ts'
+import { dayLength } from '../lib/moment.ts'
 import { realTiming } from '../lib/timing.ts'
 import type { Handler } from '../queue/queue.ts'
 import type { RemoveSlice } from '../schedule/remove-in-slices.ts'
 import { nightly, type Task } from '../schedule/task.ts'
 import { notifyTask } from './notify.ts'
-
-const day = 86_400_000
 
 /** Days for which a notification that could not be sent can be retried: later it is no news. */
 const failedNotificationDays = 14
@@ -55,7 +54,7 @@ async function remove(
   ])
   const { removed, done } = await removeInSlices(removeSlice, {
     records,
-    before: app.now() - days * day,
+    before: app.now() - days * dayLength,
     timing: realTiming,
     stop,
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { toChannel } from '../../src/cache/channel.ts'
 import { storableHeaders } from '../../src/cache/forward.ts'
-import { isHit } from './site.ts'
+import { isHit, toVisit } from './site.ts'
 import { until } from '../helpers/until.ts'
 import { browser, html, open, shared } from './negotiating-shop.ts'
 
@@ -157,18 +157,8 @@ it.each<[string, Record<string, string>]>([
 
 it('only addresses in the X-Forwarded-For of a trusted proxy reach the shop', () => {
   const channel = toChannel({ id: 'c1', name: 'Shop', url: 'http://shop.example', origin: 'http://127.0.0.1' })
-  const visit = {
-    method: 'GET',
-    scheme: 'http',
-    host: 'shop.example',
-    target: '/',
-    headers: [],
-    remoteAddress: '192.0.2.7',
-    forwardedFor: '<script>, evil.example, 203.0.113.7:80, 2001:db8::1',
-    body: null,
-    signal: new AbortController().signal,
-    onInterim: () => {},
-  }
+  const forwardedFor = '<script>, evil.example, 203.0.113.7:80, 2001:db8::1'
+  const visit = { ...toVisit('/'), remoteAddress: '192.0.2.7', forwardedFor }
   expect(storableHeaders(visit, channel, new Map()).headers).toContainEqual([
     'x-forwarded-for',
     '203.0.113.7:80, 2001:db8::1, 192.0.2.7',

@@ -1,9 +1,10 @@
+import { hourLength } from '../../lib/moment.ts'
 import { tasksOf } from '../../workers/tasks.ts'
 import { attempt, passed, warned, type Check } from './finding.ts'
 import { recordsExist } from './storage-checks.ts'
 
 /** A busy worker may start a task late, but not this late, in ms. */
-const overdueAfter = 3 * 3_600_000
+const overdueAfter = 3 * hourLength
 
 /** Finds tasks that failed or are overdue. */
 export const checkTasks: Check = async (app) => {
