@@ -2,7 +2,7 @@
  * Claim: a page that another node has fetched takes 3 ms at the median, from a request until its body, and three nodes that lack 600
  * pages, with 30 visitors at once for each page on each node, ask the shop once for each.
  *
- *   npx node --import tsx bench/shared.ts [--pages 600] [--at-once 600] [--json]
+ *   npx node bench/shared.ts [--pages 600] [--at-once 600] [--json]
  *
  * Starts a redis-server. Node A fetches pages of 20 kB; then node B gets them, one after another, alternating with the floor: a bare
  * GET of a value of the same size by the same client. Prints milliseconds and their ratio. All nodes, their visitors and their shop run in

@@ -70,7 +70,7 @@ export class Uncacheable {
   }
 }
 
-/** Pages that the shop has refused to have stored again: what is left of them is not served while it is renewed. */
+/** Pages that the shop no longer allows to be stored. Their old copies are not served while they are renewed. */
 export class Refused {
   /** The time of the refusal, by a digest of the key. */
   readonly #times = new LRUCache<string, number>({ max: mostRemembered })

@@ -200,7 +200,7 @@ export function cookieName() {
   return text('a cookie name', token)
 }
 
-/** A cookie, or alternatives of which the first that a visitor has counts. */
+/** A cookie, or alternatives: the first one that a visitor has counts. */
 export function cookieNames() {
   return value(
     'a cookie name, or alternatives such as a | b',

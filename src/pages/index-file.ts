@@ -9,7 +9,7 @@ import { directoryMode, fileMode, newFresh, within, type Places } from './places
 
 /** "pgch": identifies our index among SQLite files. */
 const applicationId = 0x70676368
-/** Version 6: small bodies share a file, of which older versions would read and remove the whole. */
+/** Version 6: small bodies share a file. Older versions would read and remove all of it for one page. */
 const schemaVersion = 6
 
 /**

@@ -94,7 +94,7 @@ export class MemoryTier {
 
   /**
    * Adds a page, replacing the variant that it renews. Returns an entry even for a page that is too large to keep, and
-   * for a template, of which only the assembled page is kept.
+   * for a template, whose assembled page is kept instead.
    */
   set(page: Page, encoding: Encoding, body: Buffer, assembly?: Assembly): MemoryEntry {
     const variant = variantOf(page)

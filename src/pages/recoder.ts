@@ -12,7 +12,7 @@ interface Parts {
   bodies: BodyFiles
   room: Room
   now: () => number
-  /** Frees a file, or what is left of it, that a page no longer needs. */
+  /** Frees a file that a page no longer needs, or its remains. */
   onLeft(file: string): Promise<void>
 }
 

@@ -32,7 +32,7 @@ interface GroupTask {
   bodies: Uint8Array<ArrayBuffer>
 }
 
-/** A page without its body, of which `size` bytes follow those of the pages before. */
+/** A page without its body. The `size` bytes of the body follow those of the pages before. */
 type SentPage = Omit<NewPage, 'body'> & { size: number }
 
 /** @param group pages whose times are finite, as JSON needs it */

@@ -28,7 +28,7 @@ interface ClusterClockRow {
   floor: number
   /** The server whose nodes were admitted with all pages removed. */
   history: string
-  /** The server of which no earlier lease is left. */
+  /** The server that has outlived all leases granted by earlier servers. */
   settled: string
 }
 

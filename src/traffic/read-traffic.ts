@@ -65,7 +65,7 @@ type Table = 'traffic_minutes' | 'traffic_hours'
  * Reads what visitors got in a range, which is widened to whole buckets.
  *
  * @param now milliseconds since the epoch
- * @throws INVALID_INPUT for a range that ends before it starts, or of which no counts are kept
+ * @throws INVALID_INPUT for a range that ends before it starts, or for which no counts are kept
  */
 export async function readTraffic(db: RecordsDatabase, asked: TrafficQuestion, now: number): Promise<TrafficReport> {
   const bucket = asked.bucket ?? bucketFor(asked.to - asked.from)

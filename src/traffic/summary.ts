@@ -21,7 +21,7 @@ export interface TrafficSummary {
   servedTime: number
   /** Latency that 95 of 100 requests did not exceed; null without requests. */
   p95: number | null
-  /** The same for the requests that the shop answered. */
+  /** Latency that 95 of 100 requests answered by the shop did not exceed; null without such requests. */
   originP95: number | null
   statuses: Record<StatusClass, number>
 }

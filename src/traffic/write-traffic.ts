@@ -98,7 +98,7 @@ const addMisses = prepareRows<TrafficMissRow>(
       ),
 )
 
-/** Adds misses to an hour, of which only the most frequent stay. */
+/** Adds misses to an hour, which keeps only the most frequent ones. */
 async function writeMisses(transaction: RecordsTransaction, { hour, misses }: HourMisses): Promise<void> {
   if (misses.length === 0) return
   await addMisses.execute(

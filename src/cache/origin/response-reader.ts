@@ -40,12 +40,12 @@ export class ResponseReader {
   readonly #events: ReaderEvents
   #method = ''
   #state: State = 'head'
-  /** A head of which only a part has come. */
+  /** The part of a head that has arrived so far. */
   #partial: Buffer = none
   #partialLength = 0
   /** Bytes of the body or the chunk that are missing. */
   #missing = 0
-  /** A chunk line, or the line break after a chunk, of which only a part has come. */
+  /** The part of a chunk line, or of the line break after a chunk, that has arrived so far. */
   #line = ''
 
   constructor(events: ReaderEvents) {

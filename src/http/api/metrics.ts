@@ -16,7 +16,7 @@ export interface Metrics {
 /** Gauges of prom-client whose names end like those of counters. Prometheus can sum up the metrics without that ending. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
-/** Metrics of which the highest value of all processes counts: the slowest event loop, and the latest start. */
+/** Metrics that show the highest value of all processes: the slowest event loop, and the latest start. */
 const maximal = [
   'nodejs_eventloop_lag_seconds',
   'nodejs_eventloop_lag_p50_seconds',

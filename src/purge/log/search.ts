@@ -6,7 +6,7 @@ import { invalidationColumns, toInvalidationItem, type InvalidationItem } from '
 
 /** What to search for, and how long. */
 export interface Search {
-  /** Words, each of which an entry has to contain. */
+  /** Words that an entry must contain. */
   text: string
   /** Only rows with lower numbers; null: from the newest row on. */
   before: number | null

@@ -5,8 +5,8 @@ import { windowHours, windowLength } from './rollups.ts'
 import { topTags, type TopTag } from './top-tags.ts'
 
 /**
- * Statistics of the last 24 hours. `overview` and `topTags` cover exactly that time; `hourly` has 24 clock hours, of which the last one is
- * still running.
+ * Statistics of the last 24 hours. `overview` and `topTags` cover exactly that time; `hourly` has 24 clock hours, the last of them not yet
+ * over.
  */
 export interface PurgeStatistics {
   overview: { totalPurges: number; distinctUrls: number; distinctTags: number; avgResponseTime: number }

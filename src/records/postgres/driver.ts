@@ -194,7 +194,7 @@ class PostgresConnection implements DatabaseConnection {
     return commit.end
   }
 
-  /** Never throws: the error because of which the transaction is rolled back says more, and a server rolls back what it lost. */
+  /** Never throws: the error that caused the rollback says more, and a server rolls back transactions of lost connections itself. */
   async rollback(): Promise<void> {
     if (this.#statements === null) return
     this.#statements = null

@@ -9,7 +9,7 @@ export function bar(percentage: number, width: number): { done: string; open: st
   return { done, open: '░'.repeat(width - done.length) }
 }
 
-/** A value as one of eight heights, of which `most` is the highest. Zero is a blank, so that a pause is visible. */
+/** A value as one of eight heights; `most` is the highest. Zero is a blank, which makes pauses visible. */
 export function level(value: number, most: number): string {
   if (value <= 0 || most <= 0) return ' '
   return levels[Math.min(levels.length - 1, Math.ceil((value / most) * levels.length) - 1)]!
