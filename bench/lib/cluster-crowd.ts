@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { openPurgeCluster } from '../../src/cluster/purge-cluster.ts'
+import type { Removal } from '../../src/cluster/removal.ts'
 import { lockingTransaction } from '../../src/records/locks.ts'
 import { openRecords } from '../../src/records/open.ts'
 import { newDatabase, type PostgresServer } from '../../test/helpers/postgres.ts'
@@ -53,42 +54,25 @@ async function measureCrowd(server: PostgresServer, nodes: number, seconds: numb
   const watch = new pg.Client({ connectionString: url })
   await watch.connect()
   await watch.query('create extension if not exists pg_stat_statements')
-  const { path, discard } = await scratch('crowd')
-  const records = await openRecords({ directory: path, postgres: { url, listenUrl: null, pool: 4 }, now: Date.now })
-  const cluster = openPurgeCluster(records.db, path, { node: 'purger', lease: 1000 })
-  const purge = async (count: number) => {
-    const purges = Array.from({ length: count }, () => {
-      return { invalidation: null, removals: [{ kind: 'tags', tags: [`tag-${Math.random()}`] } as const] }
-    })
-    const numbered = await lockingTransaction(records.db).execute((transaction) =>
-      cluster.append(transaction, Date.now(), purges),
-    )
-    const { live } = await cluster.confirm(numbered.at(-1)!)
-    if (live.length !== nodes) throw new Error(`${live.length} of ${nodes} nodes are live`)
-  }
+  const purger = await openPurger(url, nodes)
   const stopAppliers = await startAppliers(url, nodes)
   // Each has read the purges before it.
-  await purge(1)
-  const load = (work: () => Promise<unknown>) => serverLoad(watch, work)
-  const idle = await load(() => pause(seconds * 1000))
+  await purger.purge(1)
+  const idle = await serverLoad(watch, () => pause(seconds * 1000))
   const times: number[] = []
-  const one = await load(async () => {
-    for (let count = 0; count < singles; count += 1) {
-      const began = performance.now()
-      await purge(1)
-      times.push(performance.now() - began)
-    }
+  const one = await serverLoad(watch, async () => {
+    for (let count = 0; count < singles; count += 1) times.push(await purger.purge(1))
   })
   let done = 0
-  const all = await load(async () => {
+  const all = await serverLoad(watch, async () => {
     const end = performance.now() + seconds * 1000
     const work = async () => {
-      for (; performance.now() < end; done += group) await purge(group)
+      for (; performance.now() < end; done += group) await purger.purge(group)
     }
     await Promise.all(Array.from({ length: purgers }, work))
   })
   await stopAppliers()
-  await Promise.all([watch.end(), records.close(), discard()])
+  await Promise.all([watch.end(), purger.close()])
   const perPurge = (perSecond: number) => (perSecond * one.seconds) / singles
   return {
     nodes,
@@ -101,6 +85,33 @@ async function measureCrowd(server: PostgresServer, nodes: number, seconds: numb
     },
     together: done / all.seconds,
     cores: all.cores,
+  }
+}
+
+async function openPurger(url: string, nodes: number) {
+  const { path, discard } = await scratch('crowd')
+  const records = await openRecords({ directory: path, postgres: { url, listenUrl: null, pool: 4 }, now: Date.now })
+  const cluster = openPurgeCluster(records.db, path, { node: 'purger', lease: 1000 })
+  const newPurge = () => {
+    const removal: Removal = { kind: 'tags', tags: [`tag-${Math.random()}`] }
+    return { invalidation: null, removals: [removal] }
+  }
+  return {
+    /** Purges this many tags in one transaction. Returns the milliseconds until all nodes have applied the purges. */
+    async purge(count: number): Promise<number> {
+      const began = performance.now()
+      const purges = Array.from({ length: count }, newPurge)
+      const numbered = await lockingTransaction(records.db).execute((transaction) =>
+        cluster.append(transaction, Date.now(), purges),
+      )
+      const { live } = await cluster.confirm(numbered.at(-1)!)
+      if (live.length !== nodes) throw new Error(`${live.length} of ${nodes} nodes are live`)
+      return performance.now() - began
+    },
+    async close() {
+      await records.close()
+      await discard()
+    },
   }
 }
 
