@@ -59,6 +59,16 @@ export class PagecacheError extends Error {
   }
 }
 
+export function unknownChannel(id: string, channels: readonly { id: string; name: string }[]): PagecacheError {
+  const known = channels.map((channel) => `${channel.id} (${channel.name})`).join(', ')
+  return new PagecacheError('NOT_FOUND', `There is no sales channel with the id ${id}.`, {
+    hint:
+      known === ''
+        ? 'No sales channel is configured: add one under salesChannels in pagecache.yaml.'
+        : `Configured: ${known}.`,
+  })
+}
+
 /** An error as it crosses a thread's border, where classes are lost. */
 export interface ErrorMessage {
   code: ErrorCode | null

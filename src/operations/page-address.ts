@@ -1,10 +1,11 @@
-import { PagecacheError } from '../errors.ts'
+import { PagecacheError, unknownChannel } from '../errors.ts'
 import { maskUrls } from '../lib/safe-text.ts'
 import { assertAbsoluteUrl } from './absolute-url.ts'
 
 /** The part of a sales channel that names its pages. */
 interface NamedChannel {
   id: string
+  name: string
   url: string
 }
 
@@ -24,8 +25,7 @@ export function toPageAddress(
   { field = 'url', channelId = '' }: { field?: string; channelId?: string | undefined } = {},
 ): string {
   const chosen = channelId === '' ? channels : channels.filter(({ id }) => id === channelId)
-  if (channelId !== '' && chosen.length === 0)
-    throw new PagecacheError('NOT_FOUND', `There is no sales channel with the id ${channelId}.`)
+  if (channelId !== '' && chosen.length === 0) throw unknownChannel(channelId, channels)
   const urls = path.test(given) ? addressesOf(given, chosen) : []
   if (path.test(given) && urls.length === 0)
     throw new PagecacheError(

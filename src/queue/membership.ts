@@ -60,6 +60,17 @@ export async function joinRecords(
   return new RecordsMembership(records, now, id, worker)
 }
 
+/** The process of a worker. */
+export function toIdentity(row: QueueWorkerRow): ProcessIdentity {
+  return {
+    host: row.host,
+    bootId: row.boot_id,
+    pidNamespace: row.pid_namespace,
+    pid: row.pid,
+    started: row.process_started,
+  }
+}
+
 class RecordsMembership implements Membership {
   readonly id: string
   readonly #records: Records
@@ -131,13 +142,7 @@ class RecordsMembership implements Membership {
       id: row.id,
       beat: row.beat,
       stopping: row.stopping === 1,
-      process: {
-        host: row.host,
-        bootId: row.boot_id,
-        pidNamespace: row.pid_namespace,
-        pid: row.pid,
-        started: row.process_started,
-      },
+      process: toIdentity(row),
     }))
   }
 

@@ -1,6 +1,7 @@
 import type { QueueMessageRow, QueueWorkerRow } from '../records/queue-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import { hasEnded, thisProcess, type ProcessIdentity } from '../lib/process-identity.ts'
+import { toIdentity } from './membership.ts'
 import { transports, type QueueStatistics, type TransportStatistics, type WorkerStatistics } from './queue.ts'
 
 /**
@@ -106,12 +107,5 @@ export async function hasWorkerFor(db: RecordsDatabase, type: string, now: numbe
 const unseenFor = 30_000
 
 function isAlive(row: QueueWorkerRow, self: ProcessIdentity, now: number): boolean {
-  const process = {
-    host: row.host,
-    bootId: row.boot_id,
-    pidNamespace: row.pid_namespace,
-    pid: row.pid,
-    started: row.process_started,
-  }
-  return !hasEnded(process, self) && Math.abs(now - row.seen_at) < unseenFor
+  return !hasEnded(toIdentity(row), self) && Math.abs(now - row.seen_at) < unseenFor
 }

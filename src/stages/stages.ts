@@ -1,4 +1,4 @@
-import { PagecacheError } from '../errors.ts'
+import { PagecacheError, unknownChannel } from '../errors.ts'
 import { uuidv7 } from '../lib/uuid.ts'
 import type { Records } from '../records/open.ts'
 import type { StageRow } from '../records/stage-rows.ts'
@@ -123,13 +123,7 @@ export function originsOf(channels: readonly SalesChannel[]): string[] {
 
 function knownChannel(channels: readonly SalesChannel[], id: string | null): string | null {
   if (id === null || channels.some((each) => each.id === id)) return id
-  const known = channels.map((each) => `${each.id} (${each.name})`).join(', ')
-  throw new PagecacheError('NOT_FOUND', `There is no sales channel with the id ${id}.`, {
-    hint:
-      known === ''
-        ? 'No sales channel is configured: add one under salesChannels in pagecache.yaml.'
-        : `Configured: ${known}.`,
-  })
+  throw unknownChannel(id, channels)
 }
 
 export function unknownStage(id: string): PagecacheError {

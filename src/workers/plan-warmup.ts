@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { App } from '../app.ts'
 import type { Channel } from '../cache/channel.ts'
-import { PagecacheError } from '../errors.ts'
+import { unknownChannel } from '../errors.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { defaultTypeRules, pathTypeResolver, type TypeRule } from '../pages/type.ts'
 import type { Records } from '../records/open.ts'
@@ -101,11 +101,5 @@ function chooseChannels(salesChannels: readonly Channel[], id: string | null): r
   if (id === null) return salesChannels
   const chosen = salesChannels.find((channel) => channel.id === id)
   if (chosen) return [chosen]
-  const known = salesChannels.map((channel) => `${channel.id} (${channel.name})`).join(', ')
-  throw new PagecacheError('NOT_FOUND', `There is no sales channel with the id ${id}.`, {
-    hint:
-      known === ''
-        ? 'No sales channel is configured: add one under salesChannels in pagecache.yaml.'
-        : `Configured: ${known}.`,
-  })
+  throw unknownChannel(id, salesChannels)
 }

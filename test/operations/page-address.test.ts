@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { toPageAddress } from '../../src/operations/page-address.ts'
 
-const one = [{ id: 'a', url: 'http://shop.example' }]
-const below = [{ id: 'a', url: 'https://shop.example/de' }]
-const languages = [...one, { id: 'b', url: 'http://shop.example/de' }]
-const hosts = [...one, { id: 'b', url: 'http://other.example' }]
+const channel = (id: string, url: string) => ({ id, name: `Shop ${id}`, url })
+const one = [channel('a', 'http://shop.example')]
+const below = [channel('a', 'https://shop.example/de')]
+const languages = [...one, channel('b', 'http://shop.example/de')]
+const hosts = [...one, channel('b', 'http://other.example')]
 
 describe('a path alone', () => {
   it.each([
@@ -28,7 +29,9 @@ describe('a path alone', () => {
       }),
     )
     expect(toPageAddress('/a', hosts, { channelId: 'b' })).toBe('http://other.example/a')
-    expect(() => toPageAddress('/a', hosts, { channelId: 'c' })).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }))
+    expect(() => toPageAddress('/a', hosts, { channelId: 'c' })).toThrow(
+      expect.objectContaining({ code: 'NOT_FOUND', hint: 'Configured: a (Shop a), b (Shop b).' }),
+    )
   })
 
   it.each(['//other.example/a', '/\\other.example', '/a\u0000b', 'a', ''])('is not %j', (given) => {

@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
@@ -15,13 +15,7 @@ export async function startOther(directory: string): Promise<OtherProcess> {
   const script = fileURLToPath(new URL('other-process.ts', import.meta.url))
   const child = fork(script, [directory], { execArgv: [] })
   const answer = async () => ((await once(child, 'message'))[0] as { value: unknown }).value
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    child.kill('SIGKILL')
-    await exited
-  }
-  onTestFinished(kill)
+  const kill = killWithTest(child)
   await answer()
   return {
     async ask(command) {
@@ -31,4 +25,16 @@ export async function startOther(directory: string): Promise<OtherProcess> {
     },
     kill,
   }
+}
+
+/** Kills a process at the end of the test. Returns a function that kills it earlier; both wait for its exit. */
+export function killWithTest(child: ChildProcess): () => Promise<void> {
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+  onTestFinished(kill)
+  return kill
 }

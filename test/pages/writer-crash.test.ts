@@ -1,11 +1,11 @@
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import { draft, openPages, origin } from '../stores/pages.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
+import { killWithTest } from './fork.ts'
 
 type Report = { purged: number; waiting: number } | { stored: number }
 
@@ -18,14 +18,7 @@ function start(directory: string, prefix: string) {
     Object.assign(acknowledged, report)
     if ('waiting' in report) acknowledged.waiting = Math.max(acknowledged.waiting, report.waiting)
   })
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    child.kill('SIGKILL')
-    await exited
-  }
-  onTestFinished(kill)
-  return { acknowledged, kill }
+  return { acknowledged, kill: killWithTest(child) }
 }
 
 /** The number of purges before the fetch of each stored page. */

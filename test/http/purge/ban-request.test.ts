@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mayBeBan, readBan, readPurge } from '../../../src/http/purge/ban-request.ts'
 import { examine } from '../../../src/http/front/guard.ts'
 import { toPairs } from '../../../src/cache/fields.ts'
+import { random } from '../../helpers/random.ts'
 import { speak } from '../front/wire.ts'
 
 const bytes = (text: string) => Buffer.from(text, 'latin1')
@@ -126,15 +127,6 @@ describe('compared with Node', () => {
   })
   afterAll(() => server.close())
 
-  function random(seed: number): () => number {
-    let state = seed
-    return () => {
-      state = (state + 0x6d2b79f5) | 0
-      let t = Math.imul(state ^ (state >>> 15), 1 | state)
-      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-      return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-    }
-  }
   const lines = [
     'Host: shop.example',
     'host:\tshop.example ',
