@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +25,6 @@ import { kindOf, publicUrl, Sampler, Shop } from './shop.ts'
  * `--records-url` keeps the records in that PostgreSQL database, which must be empty. `--postgres` starts a server with synchronous commits
  * for it; every tenth kill then also ends the server as a power cut would, and starts it again.
  */
-import { writeFile } from 'node:fs/promises'
 
 export interface CrashOptions {
   urls: number
