@@ -92,10 +92,7 @@ export class MemoryTier {
     return this.#entries.get(key)
   }
 
-  /**
-   * Adds a page, replacing the variant that it renews. Returns an entry even for a page that is too large to keep, and
-   * for a template, whose assembled page is kept instead.
-   */
+  /** Adds a page in place of the variant that it renews. Returns an entry even for one that is not kept: too large, or a template. */
   set(page: Page, encoding: Encoding, body: Buffer, assembly?: Assembly): MemoryEntry {
     const variant = variantOf(page)
     const others: MemoryEntry[] = []
