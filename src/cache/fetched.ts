@@ -47,11 +47,14 @@ export function withoutCookies(fetched: Fetched): Fetched {
     : { ...fetched, live: withoutSetCookie(fetched.live) }
 }
 
+/** The reason of a page that a purge selected during its fetch. */
+export const invalidated = 'invalidated while it was fetched'
+
 /** Why a storable page was not stored. */
 const notTaken = {
   noRoom: 'the store has no room or is busy',
   behind: 'too many pages wait to be stored',
-  invalidated: 'invalidated while it was fetched',
+  invalidated,
 }
 
 export function whyNotTaken(store: PageStore, fence: Fence): string {

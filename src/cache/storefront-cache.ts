@@ -8,7 +8,7 @@ import type { CacheStatus } from './cache-status.ts'
 import { Assembler, templateOf } from './esi/assembler.ts'
 import { warmFragments } from './esi/warm-fragments.ts'
 import { Fetcher } from './fetch.ts'
-import type { Fetched } from './fetched.ts'
+import { invalidated, type Fetched } from './fetched.ts'
 import { usability } from './freshness.ts'
 import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
@@ -38,7 +38,6 @@ const mostWaits = 2
 /** Reasons in `Cache-Status`. */
 const fromOtherNode = 'fetched by another node'
 const otherState = 'the page must not be served in this client state'
-const invalidated = 'invalidated while it was fetched'
 
 /** Answers visitors' requests: from the cache where allowed, else from the shop. */
 export class StorefrontCache {

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { classifyUrl } from '../../cache/classify-url.ts'
 import { discard } from '../../cache/body.ts'
-import { mayStoreLater, type Fetched } from '../../cache/fetched.ts'
+import { invalidated, mayStoreLater, type Fetched } from '../../cache/fetched.ts'
 import { fieldValue } from '../../cache/fields.ts'
 import { usability } from '../../cache/freshness.ts'
 import { OriginError } from '../../cache/origin.ts'
@@ -97,7 +97,7 @@ function toResult(fetched: Fetched, ms: number, now: number): WarmResult {
       retryAfter: parseRetryAfter(fieldValue(headers, 'retry-after'), now),
       ms,
     }
-  return notStored === null
-    ? { kind: 'stored', status, ms }
-    : { kind: 'not-stored', status, ms, reason: notStored, transient: mayStoreLater(notStored) }
+  if (notStored === null) return { kind: 'stored', status, ms }
+  const refused = { kind: 'not-stored', status, ms, reason: notStored } as const
+  return mayStoreLater(notStored) ? { ...refused, transient: notStored === invalidated ? 'purge' : 'cache' } : refused
 }

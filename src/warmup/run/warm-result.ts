@@ -4,10 +4,10 @@ export type WarmResult =
   | { kind: 'fresh' }
   | { kind: 'stored'; status: number; ms: number }
   /**
-   * The response could not be cached; `reason` says why. `status` is null if no request was made. `transient`: the store or an
-   * invalidation prevented it, and another attempt may succeed.
+   * The response could not be cached; `reason` says why. `status` is null if no request was made. `transient`: a purge of the page
+   * or the state of the cache prevented it, and another attempt may succeed.
    */
-  | { kind: 'not-stored'; status: number | null; ms: number; reason: string; transient?: boolean }
+  | { kind: 'not-stored'; status: number | null; ms: number; reason: string; transient?: 'purge' | 'cache' }
   /** No usable response. `status` is null if none arrived; `retryAfter` is in milliseconds from now, null if the shop sent none. */
   | { kind: 'failed'; status: number | null; error: string; retryAfter: number | null; ms: number }
 

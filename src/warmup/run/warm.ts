@@ -1,4 +1,12 @@
-import { evaluateAttempt, toPaceSample, type RetryRules, type UrlFailure, type Verdict } from './attempt.ts'
+import {
+  evaluateAttempt,
+  noAttempts,
+  toPaceSample,
+  type Attempts,
+  type RetryRules,
+  type UrlFailure,
+  type Verdict,
+} from './attempt.ts'
 import type { Pacer } from './pacer.ts'
 import type { Timing } from '../../lib/timing.ts'
 import type { FetchPage, WarmResult } from './warm-result.ts'
@@ -42,7 +50,8 @@ export interface RequestObserver {
 interface PendingUrl<Task> {
   task: Task
   pass: number
-  attempt: number
+  /** Earlier attempts in this pass. */
+  attempts: Attempts
   fetched: boolean
   failures: UrlFailure[]
   /** Earliest monotonic time of the next attempt. */
@@ -107,7 +116,7 @@ class Warmer<Task extends { url: string }> {
     if (this.#exhausted || this.#waiting.length >= maxWaitingPerSlot * pacer.concurrency) return null
     const task = await next()
     this.#exhausted = task === null
-    return task && { task, pass: 0, attempt: 1, fetched: false, failures: [], due: 0 }
+    return task && { task, pass: 0, attempts: noAttempts, fetched: false, failures: [], due: 0 }
   }
 
   #begin(work: PendingUrl<Task>): void {
@@ -127,18 +136,18 @@ class Warmer<Task extends { url: string }> {
     const { passes, rules, timing, abort, force, fetchPage, random, onDone, pacer, observer } = this.#options
     let result: WarmResult | null = null
     let verdict: Verdict | null = null
-    const ended = observer.began(work.task.url, work.attempt)
+    const ended = observer.began(work.task.url, numberOf(work.attempts))
     try {
       result = await fetchPage(work.task.url, { headers: passes[work.pass]!, force, signal: abort })
       // Aborted by us, which is not a failure of the page.
       if (abort.aborted && result.kind === 'failed') result = null
-      else verdict = evaluateAttempt(result, work.attempt, rules, random())
+      else verdict = evaluateAttempt(result, work.attempts, rules, random())
     } finally {
-      pacer.end(result && toPaceSample(result, work.attempt))
+      pacer.end(result && toPaceSample(result, work.attempts))
       ended(result, verdict !== null && verdict.kind !== 'retry')
     }
     if (verdict === null) return null
-    if (verdict.kind === 'retry') return { ...work, attempt: work.attempt + 1, due: timing.now() + verdict.after }
+    if (verdict.kind === 'retry') return { ...work, attempts: verdict.attempts, due: timing.now() + verdict.after }
     const done = withVerdict(work, verdict)
     if (done.pass < passes.length) return done
     onDone(
@@ -173,12 +182,20 @@ class Warmer<Task extends { url: string }> {
   }
 }
 
+/** Number of the attempt after earlier ones, from 1. */
+function numberOf({ failed, purged }: Attempts): number {
+  return failed + purged + 1
+}
+
 function withVerdict<Task>(work: PendingUrl<Task>, verdict: Exclude<Verdict, { kind: 'retry' }>): PendingUrl<Task> {
-  const { pass, attempt, fetched, failures } = work
-  const next = { ...work, pass: pass + 1, attempt: 1, due: 0 }
+  const { pass, attempts, fetched, failures } = work
+  const next = { ...work, pass: pass + 1, attempts: noAttempts, due: 0 }
   if (verdict.kind === 'warm') return { ...next, fetched: fetched || verdict.fetched }
   return {
     ...next,
-    failures: [...failures, { variant: pass, status: verdict.status, error: verdict.error, attempts: attempt }],
+    failures: [
+      ...failures,
+      { variant: pass, status: verdict.status, error: verdict.error, attempts: numberOf(attempts) },
+    ],
   }
 }

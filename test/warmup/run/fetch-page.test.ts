@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { PageStore } from '../../../src/pages/page-store.ts'
 import { openFilesystemStore } from '../../../src/pages/filesystem-store.ts'
 import { buildCache } from '../../../src/cache/build.ts'
 import { toFetchPage } from '../../../src/warmup/run/fetch-page.ts'
@@ -12,12 +13,13 @@ const page = (cacheControl = 'public, s-maxage=600') => ({
   body: '<h1>A page</h1>',
 })
 let origin: Origin
+let store: PageStore
 let fetchPage: FetchPage
 let close: () => Promise<void>
 
 beforeEach(async () => {
   origin = await startOrigin()
-  const store = await openFilesystemStore({
+  store = await openFilesystemStore({
     directory: await tempDir(),
     maxSize: null,
     now: Date.now,
@@ -75,6 +77,16 @@ it('an empty path is not fetched, and an asset is fetched once for all variants'
   expect(await fetch('/media/a', { headers: { cookie: 'sw-currency=EUR' } })).toMatchObject({ kind: 'stored' })
   expect(await fetch('/media/a', { headers: { cookie: 'sw-currency=USD' } })).toEqual({ kind: 'fresh' })
   expect(origin.last('/media/a').headers['cookie']).toBeUndefined()
+})
+
+it('a page that is purged during its fetch is not stored, but may be later', async () => {
+  origin.on('/a', async () => {
+    await store.remove({ kind: 'urls', urls: [`${shop}/a`] })
+    return page()
+  })
+  expect(await fetch('/a')).toMatchObject({ kind: 'not-stored', status: 200, transient: 'purge' })
+  origin.on('/a', page())
+  expect(await fetch('/a')).toMatchObject({ kind: 'stored' })
 })
 
 it('requests carry the public Host and no cookies', async () => {

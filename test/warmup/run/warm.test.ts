@@ -16,6 +16,8 @@ const failed = (status: number | null, retryAfter: number | null = null): WarmRe
   ms: 10,
 })
 
+const purged: WarmResult = { kind: 'not-stored', status: 200, ms: 10, reason: 'purged', transient: 'purge' }
+
 interface Seen {
   url: string
   at: number
@@ -137,6 +139,26 @@ describe('each URL', () => {
       failures: [{ variant: 0, status: 404, error: 'answered 404', attempts: 1 }],
     })
     expect(outcomes.get('/down')).toMatchObject({ failures: [{ status: null, attempts: 4 }] })
+  })
+
+  it('is fetched until no purge selects it during a fetch, while others proceed', async () => {
+    const { seen, outcomes } = await run(
+      ['/purged', ...names(200)],
+      ({ url }, nth) => (url === '/purged' && nth <= 12 ? purged : stored),
+      { rules: { concurrency: 1, retries: 1 } },
+    )
+    expect([...outcomes.values()].every(({ kind }) => kind === 'processed')).toBe(true)
+    expect([...outcomes.keys()].at(-1)).toBe('/purged')
+    expect(seen).toHaveLength(200 + 13)
+  })
+
+  it('fails with all its attempts if purges never end, within two minutes', async () => {
+    const { outcomes, virtual } = await run(['/purged'], (_, nth) => (nth <= 2 ? failed(500) : purged))
+    expect(outcomes.get('/purged')).toEqual({
+      kind: 'failed',
+      failures: [{ variant: 0, status: 200, error: 'purged', attempts: 2 + 20 + 1 }],
+    })
+    expect(virtual).toBeLessThan(120_000)
   })
 })
 
