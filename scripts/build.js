@@ -47,7 +47,7 @@ async function bundle(patterns, groups) {
     cwd: root,
     input: entries(patterns),
     platform: 'node',
-    plugins: [standIns(), lighterOclif(), lighterH3(), lazyBuiltins()],
+    plugins: [standIns(), lighterOclif(), lighterH3(), lazyWidth(), lazyBuiltins()],
     // React's development build takes twice as long to render.
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
@@ -144,6 +144,17 @@ function lighterOclif() {
           )
           .replaceAll('require("node:fs/promises").readFile', 'require("node:fs").readFileSync')
           .replaceAll(/\b(a(?:\.\w+)*)\.localeCompare\((b(?:\.\w+)*)\)/g, '($1 < $2 ? -1 : $1 > $2 ? 1 : 0)'),
+    },
+  }
+}
+
+/** Bundles the library that `src/cli/cells.ts` requires. Like all modules that are only required, it runs at the first call. */
+function lazyWidth() {
+  return {
+    name: 'lazy-width',
+    transform: {
+      filter: { id: /src\/cli\/cells\.ts$/ },
+      handler: (code) => code.replace('const require = createRequire(import.meta.url)', ''),
     },
   }
 }

@@ -1,4 +1,5 @@
 import { printable } from '../lib/safe-text.ts'
+import { cells } from './cells.ts'
 import type { Cell } from './output.ts'
 
 export interface FittedColumn {
@@ -26,17 +27,14 @@ export async function fitColumns(
   width: number,
   chosen = false,
 ): Promise<{ shown: FittedColumn[]; hidden: string[] }> {
-  const [{ default: stringWidth }, { default: truncate }] = await Promise.all([
-    import('string-width'),
-    import('cli-truncate'),
-  ])
-  const widthOf = ({ name, cells }: FittedColumn) =>
-    Math.max(stringWidth(name), ...cells.map((cell) => stringWidth(show(cell))))
+  const { default: truncate } = await import('cli-truncate')
+  const widthOf = (column: FittedColumn) =>
+    Math.max(cells(column.name), ...column.cells.map((cell) => cells(show(cell))))
   const cut = (column: FittedColumn, limit: number): FittedColumn => ({
     ...column,
     cells: column.cells.map((cell) => {
       const text = show(cell)
-      if (stringWidth(text) <= limit) return cell
+      if (cells(text) <= limit) return cell
       return truncate(text, limit, { position: column.kind === 'url' ? 'middle' : 'end' })
     }),
   })

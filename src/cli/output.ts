@@ -2,6 +2,7 @@ import { styleText } from 'node:util'
 import { allowsColor } from '../config/environment.ts'
 import { plural } from '../lib/format.ts'
 import { printable } from '../lib/safe-text.ts'
+import { cells } from './cells.ts'
 
 export type Cell = string | number | boolean | null
 
@@ -35,11 +36,13 @@ export class Output {
 
   /** Prints `name: value` lines; on a terminal aligned, with long values wrapped beneath their beginning. */
   pairs(pairs: readonly (readonly [name: string, value: Cell])[]): void {
-    const width = this.terminal ? Math.max(...pairs.map(([name]) => name.length)) + 2 : 0
+    const [widthOf, gap] = this.terminal ? [cells, 2] : [() => 0, 1]
+    const width = Math.max(...pairs.map(([name]) => widthOf(name)))
+    const indent = width + 1 + gap
     for (const [name, value] of pairs) {
-      const [first = '', ...more] = this.wrap(toText(value), width + 1)
-      this.line(`${`${name}:`.padEnd(width)} ${first}`)
-      for (const line of more) this.line(' '.repeat(width + 1) + line)
+      const [first = '', ...more] = this.wrap(toText(value), indent)
+      this.line(`${name}:${' '.repeat(width - widthOf(name) + gap)}${first}`)
+      for (const line of more) this.line(' '.repeat(indent) + line)
     }
   }
 
@@ -52,11 +55,12 @@ export class Output {
 
   /** Prints text after a label; on a terminal, wraps it and aligns further lines beneath the first. */
   async hanging(label: string, text: string, color?: 'green' | 'yellow' | 'red'): Promise<void> {
-    const indent = ' '.repeat(label.length)
+    const width = cells(label)
+    const indent = ' '.repeat(width)
     let lines = text.split('\n')
     if (this.columns !== Infinity) {
       const { default: wrapAnsi } = await import('wrap-ansi')
-      lines = wrapAnsi(text, Math.max(20, this.columns - label.length)).split('\n')
+      lines = wrapAnsi(text, Math.max(20, this.columns - width)).split('\n')
     }
     const head = color !== undefined && this.terminal && allowsColor() ? styleText(color, label) : label
     for (const [index, line] of lines.entries()) this.#write(`${index === 0 ? head : indent}${printable(line)}\n`)
@@ -76,15 +80,12 @@ export class Output {
       for (const row of [head, ...rows]) this.#write(`${row.map((cell) => printable(toText(cell))).join('\t')}\n`)
       return
     }
-    const [{ default: Table }, { default: stringWidth }] = await Promise.all([
-      import('cli-table3'),
-      import('string-width'),
-    ])
     const widths = head.map((_, column) =>
-      Math.max(...[head, ...rows].map((row) => stringWidth(printable(toText(row[column] ?? null))))),
+      Math.max(...[head, ...rows].map((row) => cells(printable(toText(row[column] ?? null))))),
     )
     // Each cell has two cells of padding and a border.
     if (widths.reduce((sum, width) => sum + width + 3, 1) > this.columns) return this.#records(head, rows)
+    const { default: Table } = await import('cli-table3')
     const table = new Table({
       head: [...head],
       style: { head: [], border: [], compact: true },
@@ -106,7 +107,7 @@ function wrapLine(text: string, most: number): string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
     const joined = `${lines.at(-1)} ${word}`
-    if (lines.length > 0 && joined.length <= most) lines[lines.length - 1] = joined
+    if (lines.length > 0 && cells(joined) <= most) lines[lines.length - 1] = joined
     else lines.push(word)
   }
   return lines

@@ -1,9 +1,9 @@
 import cliTruncate from 'cli-truncate'
-import stringWidth from 'string-width'
 import { allowsColor, isContinuousIntegration } from '../config/environment.ts'
 import { formatCount, formatDuration, plural } from '../lib/format.ts'
 import { printable } from '../lib/safe-text.ts'
 import type { WarmupProgressRecord } from '../operations/warmup.ts'
+import { cells } from './cells.ts'
 
 /** Progress of a counted operation, such as a warmup. */
 interface Advance {
@@ -133,7 +133,7 @@ const maxBarWidth = 40
 export function toBar(progress: ProgressUpdate, elapsed: number, columns: number): string {
   if (progress.kind === 'text') return cliTruncate(printable(progress.text), columns)
   const text = [`${progress.percentage.toFixed(2).padStart(6)} %`, ...toParts(progress, elapsed)].join('  ')
-  const width = Math.min(maxBarWidth, columns - stringWidth(text) - 1)
+  const width = Math.min(maxBarWidth, columns - cells(text) - 1)
   if (width < 5) return cliTruncate(text, columns)
   const filled = Math.floor((width * progress.percentage) / 100)
   return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${text}`

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { styleText } from 'node:util'
-import stringWidth from 'string-width'
 import truncate from 'cli-truncate'
 import { allowsColor } from '../config/environment.ts'
 import { PagecacheError } from '../errors.ts'
@@ -14,6 +13,7 @@ import { toSource, type Source } from '../tui/source.ts'
 import { liveInShort, liveTab } from '../tui/tabs/live/tab.ts'
 import type { Tail } from '../tui/tabs/live/tail.ts'
 import { hasScreen, watchOnScreen } from '../tui/watch.ts'
+import { cells } from './cells.ts'
 import { Output } from './output.ts'
 import type { Session } from './session.ts'
 
@@ -153,12 +153,12 @@ class LinePrinter {
     const time = `${safe(at).slice(11, 23)}  `
     const what = safe(result).padEnd(6)
     const figures = `  ${safe(status || '-').padStart(4)}  ${formatMs(Number(ms)).padStart(7)}  ${safe(type).padEnd(8)}  `
-    const room = (process.stdout.columns || 120) - 1 - stringWidth(time + what + figures)
+    const room = (process.stdout.columns || 120) - 1 - cells(time + what + figures)
     const why = reason === null ? '' : `  ${safe(reason)}`
-    const shown = truncate(url, Math.max(8, room - Math.min(stringWidth(why), Math.floor(room / 2))), {
+    const shown = truncate(url, Math.max(8, room - Math.min(cells(why), Math.floor(room / 2))), {
       position: 'middle',
     })
-    const rest = truncate(why, Math.max(1, room - stringWidth(shown)))
+    const rest = truncate(why, Math.max(1, room - cells(shown)))
     if (!allowsColor()) return time + what + figures + shown + rest
     return time + styleText(colors.get(result) ?? 'white', what) + figures + shown + styleText('dim', rest)
   }

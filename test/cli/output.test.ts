@@ -40,6 +40,24 @@ it('wraps long values beneath their beginning on a terminal, at spaces only', ()
   ])
 })
 
+it('wraps and aligns wide letters and emoji by their cells', async () => {
+  const { output, text } = capture(true, 30)
+  const names = ['夏のセール', '冬のセール', '🎁🎁', 'Étés']
+  expect(output.wrap(names.join(' '))).toEqual(['夏のセール 冬のセール 🎁🎁', 'Étés'])
+  output.pairs([
+    ['夏', names.slice(0, 2).join(' ')],
+    ['name', 'é'],
+  ])
+  await output.hanging('夏: ', names.join(' '))
+  expect(text().split('\n')).toEqual([
+    '夏:    夏のセール 冬のセール',
+    'name:  é',
+    '夏: 夏のセール 冬のセール 🎁🎁',
+    '    Étés',
+    '',
+  ])
+})
+
 it('prints borders on a terminal and aligns numbers to the right', async () => {
   const { output, text } = capture(true)
   await output.table(

@@ -52,3 +52,8 @@ it.each([
     .join('\n')
   for (const [name, mark] of Object.entries(heavy)) expect(code.includes(mark), name).toBe(false)
 })
+
+it('the library for the width of text is bundled, and runs only when it is needed', () => {
+  expect(chunks.join('\n')).not.toMatch(/\(["'`]string-width["'`]\)/)
+  expect(chunks.some((code) => /init_string_width ?= ?__esmMin/.test(code))).toBe(true)
+})
