@@ -1,4 +1,5 @@
 import { placeInWindow } from '../lib/moment.ts'
+import { readList } from '../lib/read-list.ts'
 import { printable } from '../lib/safe-text.ts'
 import { Act, DangerZone } from './actions.tsx'
 import { Arriving } from './arriving.tsx'
@@ -14,21 +15,15 @@ import { DeleteStage, EraseCustomer, Statistics } from './stage-statistics.tsx'
 import { Table } from './table.tsx'
 import { useAnswer, useResource, type Ask } from './use-resource.ts'
 
-/** The longest list that the API returns. */
-const most = 1000
-
 /**
  * Reads all stages, so the whole list can be searched and sorted. Never shows a partial list: the pager would take its end for the end of
  * the list, and leave the page that the URL names.
  */
-const readAll: Ask<StageList> = async (api, signal) => {
-  const items: Stage[] = []
-  for (;;) {
-    const part = await api.get<StageList>('vendor-stage/stages', { limit: most, offset: items.length }, signal)
-    items.push(...part.items)
-    if (part.items.length === 0 || items.length >= part.total) return { ...part, items }
-  }
-}
+const readAll: Ask<Stage[]> = (api, signal) =>
+  readList(
+    (page) => api.get<StageList>('vendor-stage/stages', page, signal),
+    ({ id }) => id,
+  )
 
 export function StagesView() {
   const api = useApi()
@@ -36,7 +31,7 @@ export function StagesView() {
   const stages = useAnswer('stages', readAll, 5000)
   const edited = api.canWrite ? params['edit'] : undefined
   const chosen = params['stage']
-  const nameOf = (id: string) => printable(stages.value?.items.find((stage) => stage.id === id)?.name ?? id)
+  const nameOf = (id: string) => printable(stages.value?.find((stage) => stage.id === id)?.name ?? id)
   const saved = ({ id }: Stage) => {
     change({ edit: '', stage: id })
     stages.refresh()
@@ -63,7 +58,7 @@ export function StagesView() {
           ) : null
         }
       >
-        <Known of={stages}>{({ items }) => <StageTable items={items} onDuplicated={duplicated} />}</Known>
+        <Known of={stages}>{(items) => <StageTable items={items} onDuplicated={duplicated} />}</Known>
       </Panel>
       {edited ? (
         <Arriving key={edited}>

@@ -1,16 +1,15 @@
 import { existsSync } from 'node:fs'
 import type { App } from '../app.ts'
 import { listPages, listTags } from '../operations/cache.ts'
-import { listApiClients } from '../operations/clients.ts'
 import { showConfig } from '../operations/config.ts'
 import { listFailedMessages } from '../operations/messenger.ts'
 import type { Performer } from '../operations/operation.ts'
 import { listScheduledTasks } from '../operations/scheduled-task.ts'
-import { listStages } from '../operations/stages.ts'
 import { listWarmups } from '../operations/warmup.ts'
 import { printable } from '../lib/safe-text.ts'
 import { readChannels } from './channels.ts'
 import type { ValueKind } from './completable.ts'
+import { clientKind, stageKind, type Named } from './find.ts'
 
 /** A value to offer, and what it stands for. */
 export interface Offer {
@@ -18,14 +17,14 @@ export interface Offer {
   description: string
 }
 
-/** Entries read of one kind; more would not help to choose. */
+/** Values offered at once; more would not help to choose. */
 const most = 200
 
 const page = { limit: most, offset: 0 }
 
 /** By its name where that can be typed as one word, because ids say nothing. */
-function named(id: string, name: string): Offer {
-  return isSafe(name) ? { value: name, description: id } : { value: id, description: name }
+function named({ id, name }: Named): Offer {
+  return name !== null && isSafe(name) ? { value: name, description: id } : { value: id, description: name ?? '' }
 }
 
 const readers: Readonly<Record<ValueKind, (performer: Performer, beginning: string) => Promise<readonly Offer[]>>> = {
@@ -34,9 +33,8 @@ const readers: Readonly<Record<ValueKind, (performer: Performer, beginning: stri
       value: id,
       description: `${status}, ${created_at}`,
     })),
-  stages: async (performer) => (await performer.perform(listStages, page)).items.map(({ id, name }) => named(id, name)),
-  clients: async (performer) =>
-    (await performer.perform(listApiClients, page)).items.map(({ clientId, name }) => named(clientId, name)),
+  stages: async (performer) => (await stageKind.read(performer)).map(named),
+  clients: async (performer) => (await clientKind.read(performer)).map(named),
   messages: async (performer) =>
     (await performer.perform(listFailedMessages, page)).items.map(({ id, type }) => ({ value: id, description: type })),
   tasks: async (performer) =>
@@ -73,6 +71,7 @@ export async function completeValues(
   return (
     offers
       .filter(({ value }) => isSafe(value) && value.startsWith(beginning))
+      .slice(0, most)
       // A line break in what a daemon says would begin another value.
       .map(({ value, description }) => ({ value, description: printable(description) }))
   )

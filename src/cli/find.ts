@@ -1,9 +1,10 @@
 import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
+import { readList, type ListPart } from '../lib/read-list.ts'
 import { canonicalUuid } from '../lib/uuid.ts'
 import { listApiClients } from '../operations/clients.ts'
 import { listFailedMessages } from '../operations/messenger.ts'
-import type { Operation, Performer } from '../operations/operation.ts'
+import type { Performer } from '../operations/operation.ts'
 import { listStages } from '../operations/stages.ts'
 import { listWarmups } from '../operations/warmup.ts'
 
@@ -22,41 +23,49 @@ export interface Kind {
   read(performer: Performer): Promise<readonly Named[]>
 }
 
-/** The most entries that a list returns. */
-const most = 1000
-
 /** The shortest beginning of an id that is looked up. */
 const shortest = 4
 
 function kind<Entry>(
   noun: string,
-  command: string,
-  list: Operation<(typeof listStages)['input'], { items: readonly Entry[] }>,
+  list: string,
+  readPart: (performer: Performer, page: { limit: number; offset: number }) => Promise<ListPart<Entry>>,
   toNamed: (entry: Entry) => Named,
 ): Kind {
-  return {
-    noun,
-    list: command,
-    read: async (performer) => (await performer.perform(list, { limit: most, offset: 0 })).items.map(toNamed),
+  const read = async (performer: Performer) => {
+    const entries = await readList(
+      (page) => readPart(performer, page),
+      (entry) => toNamed(entry).id,
+    )
+    return entries.map(toNamed)
   }
+  return { noun, list, read }
 }
 
-export const stageKind = kind('stage', 'stage:list', listStages, ({ id, name }) => ({ id, name }))
-export const clientKind = kind('client', 'client:list', listApiClients, ({ clientId, name }) => ({
-  id: clientId,
-  name,
-}))
-export const warmupKind = kind('warmup', 'warmup:list', listWarmups, ({ id }) => ({ id, name: null }))
-
-export const messageKind: Kind = {
-  noun: 'failed message',
-  list: 'messenger:failed:show',
-  read: async (performer) =>
-    (await performer.perform(listFailedMessages, { limit: most, offset: 0 })).items.map(({ id }) => ({
-      id,
-      name: null,
-    })),
-}
+export const stageKind = kind(
+  'stage',
+  'stage:list',
+  (performer, page) => performer.perform(listStages, page),
+  ({ id, name }) => ({ id, name }),
+)
+export const clientKind = kind(
+  'client',
+  'client:list',
+  (performer, page) => performer.perform(listApiClients, page),
+  ({ clientId, name }) => ({ id: clientId, name }),
+)
+export const warmupKind = kind(
+  'warmup',
+  'warmup:list',
+  (performer, page) => performer.perform(listWarmups, page),
+  ({ id }) => ({ id, name: null }),
+)
+export const messageKind = kind(
+  'failed message',
+  'messenger:failed:show',
+  (performer, page) => performer.perform(listFailedMessages, page),
+  ({ id }) => ({ id, name: null }),
+)
 
 /** Whether no message has failed: then there is nothing to ask the operator. */
 export async function hasNoFailed({ performer }: { performer: Performer }): Promise<boolean> {
