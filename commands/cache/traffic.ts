@@ -40,8 +40,8 @@ export default class CacheTraffic extends BaseCommand {
   }
 
   private async channelNames(): Promise<ReadonlyMap<string, string>> {
-    const { readChannels } = await import('#src/cli/channels.ts')
-    const channels = await this.performing(({ performer }) => readChannels(performer))
-    return new Map(channels.map(({ id, name }) => [id, name]))
+    const { readChannels, toChannelNames } = await import('#src/cli/channels.ts')
+    const reading = this.performing(({ performer }) => readChannels(performer))
+    return toChannelNames(reading, (message) => this.tell(message))
   }
 }

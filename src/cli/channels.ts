@@ -1,3 +1,4 @@
+import { PagecacheError } from '../errors.ts'
 import { showConfig } from '../operations/config.ts'
 import type { Performer } from '../operations/operation.ts'
 
@@ -20,4 +21,18 @@ export async function readChannels(performer: Performer): Promise<Channel[]> {
       name: read(key.replace(/id$/, 'name')),
       url: read(key.replace(/id$/, 'url')),
     }))
+}
+
+/** The names of sales channels by their ids. If they cannot be read, says why and returns none: ids are readable too. */
+export async function toChannelNames(
+  reading: Promise<readonly Channel[]>,
+  tell: (message: string) => void,
+): Promise<ReadonlyMap<string, string>> {
+  try {
+    return new Map((await reading).map(({ id, name }) => [id, name]))
+  } catch (error) {
+    if (!(error instanceof PagecacheError) || error.code === 'INTERRUPTED') throw error
+    tell(`Warning: Could not read the names of the sales channels: ${error.message}`)
+    return new Map()
+  }
 }
