@@ -1,4 +1,4 @@
-import type { Block } from './panel.ts'
+import type { Block, TabView } from './panel.ts'
 import { span, type Line, type Span } from './text/line.ts'
 import { padEnd } from './text/width.ts'
 
@@ -15,4 +15,9 @@ export const labelWidth = 9
 
 export function label(text: string): Span {
   return span(padEnd(text, labelWidth), 'dim')
+}
+
+/** A tab that has only a text: it waits for its values, or there are none. */
+export function emptyView(text: string, stale: string | null): TabView {
+  return { blocks: [block(0, () => [[span(text, 'dim')]])], panels: [], stale, run: null, short: text }
 }

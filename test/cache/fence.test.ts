@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import type { Selection } from '../../src/pages/page-store.ts'
 import type { Reply } from './scripted-origin.ts'
 import { openSite, shopUrl } from './site.ts'
+import { openPages } from '../stores/pages.ts'
 import { until } from '../helpers/until.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60', ETag: '"a"', xkey: 'product-1 theme' }
@@ -101,13 +101,7 @@ it('the regular path serves no page from memory that another process has removed
   const { site } = await open(16 << 20)
   site.answers({ fields, body: 'old' })
   await site.visit('/a')
-  const other = await openFilesystemStore({
-    directory: site.directory,
-    maxSize: null,
-    now: site.now,
-    onWarning: () => {},
-  })
-  onTestFinished(() => other.close())
+  const { pages: other } = await openPages({ directory: site.directory, now: site.now })
   for (const [, selection] of selections.slice(0, 4)) {
     site.answers({ fields, body: 'new' })
     await other.remove(selection)

@@ -2,9 +2,9 @@ import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { classifyUrl } from '../../src/cache/classify-url.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
-import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { openSite, shopUrl } from './site.ts'
+import { openPages } from '../stores/pages.ts'
 import { until } from '../helpers/until.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60', ETag: '"a"', xkey: 'product-1' }
@@ -109,13 +109,7 @@ describe('while the store cannot write', () => {
 it('a purge by another process removes a page from memory and from the queue', async () => {
   const site = await openSite({}, { writer: true })
   onTestFinished(() => site.close())
-  const other = await openFilesystemStore({
-    directory: site.directory,
-    maxSize: null,
-    now: site.now,
-    onWarning: () => {},
-  })
-  onTestFinished(() => other.close())
+  const { pages: other } = await openPages({ directory: site.directory, now: site.now })
   for (let round = 0; round < 30; round += 1) {
     site.answers({ fields, body: `old ${round}` })
     expect((await site.visit('/a')).text).toBe(`old ${round}`)

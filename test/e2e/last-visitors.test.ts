@@ -36,6 +36,15 @@ const refuses = (shop: Shop) =>
     (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
   )
 
+/** Freezes processes of a daemon, sends requests, and tells it to stop; it accepts no connection any more. */
+async function stopFrozen(shop: Shop, frozen: readonly number[]): Promise<{ statuses: Promise<(number | null)[]> }> {
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP')
+  const { statuses } = await ask(shop, 12)
+  shop.daemon.kill('SIGTERM')
+  await until(() => refuses(shop))
+  return { statuses }
+}
+
 describe('visitors who connected before the daemon was told to stop', () => {
   it.each([{ processes: 1 }, { processes: 2 }])(
     'are answered from the backlog, with $processes processes',
@@ -53,10 +62,7 @@ describe('visitors who connected before the daemon was told to stop', () => {
   it('are answered when a process is free, and new connections are rejected', async () => {
     const shop = await open({ processes: 2 })
     const children = await childrenOf(shop.daemon.pid)
-    for (const pid of children) process.kill(pid, 'SIGSTOP')
-    const { statuses } = await ask(shop, 12)
-    shop.daemon.kill('SIGTERM')
-    await until(() => refuses(shop))
+    const { statuses } = await stopFrozen(shop, children)
     for (const pid of children) process.kill(pid, 'SIGCONT')
     expect(await statuses).toEqual(allAnswered(12))
     expect(await shop.daemon.ended).toBe(0)
@@ -65,10 +71,7 @@ describe('visitors who connected before the daemon was told to stop', () => {
   it('are answered by another process if one dies meanwhile', async () => {
     const shop = await open({ processes: 2 })
     const [first, second] = await childrenOf(shop.daemon.pid)
-    for (const pid of [first!, second!]) process.kill(pid, 'SIGSTOP')
-    const { statuses } = await ask(shop, 12)
-    shop.daemon.kill('SIGTERM')
-    await until(() => refuses(shop))
+    const { statuses } = await stopFrozen(shop, [first!, second!])
     process.kill(first!, 'SIGKILL')
     await until(() => isGone(first!))
     process.kill(second!, 'SIGCONT')
@@ -79,10 +82,7 @@ describe('visitors who connected before the daemon was told to stop', () => {
   it('are answered by a new process if all have died', async () => {
     const shop = await open({ processes: 2 })
     const children = await childrenOf(shop.daemon.pid)
-    for (const pid of children) process.kill(pid, 'SIGSTOP')
-    const { statuses } = await ask(shop, 12)
-    shop.daemon.kill('SIGTERM')
-    await until(() => refuses(shop))
+    const { statuses } = await stopFrozen(shop, children)
     for (const pid of children) process.kill(pid, 'SIGKILL')
     expect(await statuses).toEqual(allAnswered(12))
     expect(await shop.daemon.ended).toBe(0)
@@ -92,10 +92,7 @@ describe('visitors who connected before the daemon was told to stop', () => {
     const shop = await open({ processes: 2 })
     const children = await childrenOf(shop.daemon.pid)
     for (const pid of children) process.kill(pid, 'SIGTERM')
-    for (const pid of children) process.kill(pid, 'SIGSTOP')
-    const { statuses } = await ask(shop, 12)
-    shop.daemon.kill('SIGTERM')
-    await until(() => refuses(shop))
+    const { statuses } = await stopFrozen(shop, children)
     for (const pid of children) process.kill(pid, 'SIGCONT')
     expect(await statuses).toEqual(allAnswered(12))
     expect(await shop.daemon.ended).toBe(0)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openShop, page, type Shop } from '../http/api/shop.ts'
 import { until } from '../helpers/until.ts'
 import { parseAnswers, type WireAnswer } from '../http/front/wire.ts'
+import { serveSlowly } from './slow-shop.ts'
 
 const open = (server: object): Promise<Shop> => openShop({ config: { server: { stopGrace: '60s', ...server } } })
 
@@ -62,17 +63,6 @@ function gate(shop: Shop, path: string) {
     return page(`page of ${path}`, { 'cache-control': 'private' })
   })
   return { open: () => open(), asked: (times = 1) => until(() => shop.origin.hits(path) >= times) }
-}
-
-/** A response of the shop that is in progress when the daemon stops. */
-function beginFilm(shop: Shop, path: string): { end(): void } {
-  let end = () => {}
-  shop.origin.on(path, (_, response) => {
-    response.writeHead(200, { 'cache-control': 'private' })
-    response.write('beginning ')
-    end = () => response.end('end')
-  })
-  return { end: () => end() }
 }
 
 /** Asserts that each visitor's last response is complete and carries Connection: close. */
@@ -155,7 +145,7 @@ const scenes: Record<string, (shop: Shop) => Promise<Scene>> = {
   },
 
   'a connection with a response in progress takes one more request, answered with Connection: close': async (shop) => {
-    const film = beginFilm(shop, '/account/film')
+    const film = serveSlowly(shop, '/account/film')
     shop.origin.on('/account/next', page('next', { 'cache-control': 'private' }))
     const visitor = come(shop, ({ socket, answers }) => {
       if (answers().length === 1) socket.write(get(shop, '/account/next'))
@@ -173,7 +163,7 @@ const scenes: Record<string, (shop: Shop) => Promise<Scene>> = {
   },
 
   'a connection with a response in progress is closed after it, although its client keeps sending': async (shop) => {
-    const film = beginFilm(shop, '/account/long-film')
+    const film = serveSlowly(shop, '/account/long-film')
     const visitor = come(shop, ({ socket, answers }) => {
       if (answers().length === 1) socket.write(get(shop, '/account/late').repeat(3))
     })

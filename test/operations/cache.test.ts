@@ -13,28 +13,13 @@ import { urlFlow } from '../../src/operations/purge-log.ts'
 import { allScopes, type Given, performOperation } from '../../src/operations/operation.ts'
 import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
+import { emptyStatistics } from './empty-statistics.ts'
 import { openApp, projectWithPages } from './pages-project.ts'
 import { perform } from './perform.ts'
 
 describe('statistics', () => {
   it('have every field, with zeros for an empty cache', async () => {
-    const zero = { count: 0, spaceSaved: 0, avgGenerationTime: 0, avgCacheHitTime: 0 }
-    expect(await perform(await openApp(await tempDir()), cacheStatistics, {})).toEqual({
-      totalFiles: 0,
-      totalSize: 0,
-      totalSizeFormatted: '0 B',
-      byType: { products: 0, categories: 0, cms: 0, listings: 0, buybox: 0 },
-      aggregated: {
-        totalPages: 0,
-        totalOriginalSize: 0,
-        totalCachedSize: 0,
-        totalSpaceSaved: 0,
-        avgGenerationTime: 0,
-        avgCacheHitTime: 0,
-        compressionEnabled: true,
-      },
-      byTypeDetailed: { product: zero, category: zero, cms: zero, listing: zero, buybox: zero },
-    })
+    expect(await perform(await openApp(await tempDir()), cacheStatistics, {})).toEqual(emptyStatistics)
   })
 
   it('count pages, bytes, and seconds', async () => {

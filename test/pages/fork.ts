@@ -10,12 +10,23 @@ export interface OtherProcess {
   kill(): Promise<void>
 }
 
+/** Starts a script of this folder in a process that is killed at the end of the test. */
+export function forkScript(name: string, args: readonly string[]): { child: ChildProcess; kill(): Promise<void> } {
+  const child = fork(fileURLToPath(new URL(name, import.meta.url)), args, { execArgv: [] })
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+  onTestFinished(kill)
+  return { child, kill }
+}
+
 /** Starts a second process with a page store on the same directory. It ends with the test. */
 export async function startOther(directory: string): Promise<OtherProcess> {
-  const script = fileURLToPath(new URL('other-process.ts', import.meta.url))
-  const child = fork(script, [directory], { execArgv: [] })
+  const { child, kill } = forkScript('other-process.ts', [directory])
   const answer = async () => ((await once(child, 'message'))[0] as { value: unknown }).value
-  const kill = killWithTest(child)
   await answer()
   return {
     async ask(command) {
@@ -25,16 +36,4 @@ export async function startOther(directory: string): Promise<OtherProcess> {
     },
     kill,
   }
-}
-
-/** Kills a process at the end of the test. Returns a function that kills it earlier; both wait for its exit. */
-export function killWithTest(child: ChildProcess): () => Promise<void> {
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    child.kill('SIGKILL')
-    await exited
-  }
-  onTestFinished(kill)
-  return kill
 }

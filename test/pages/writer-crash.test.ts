@@ -1,24 +1,21 @@
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import { draft, openPages, origin } from '../stores/pages.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
-import { killWithTest } from './fork.ts'
+import { forkScript } from './fork.ts'
 
 type Report = { purged: number; waiting: number } | { stored: number }
 
 /** Starts a serving process; `reports` are those of acknowledged purges and durable pages. */
 function start(directory: string, prefix: string) {
-  const script = fileURLToPath(new URL('writer-child.ts', import.meta.url))
-  const child = fork(script, [directory, prefix], { execArgv: [] })
+  const { child, kill } = forkScript('writer-child.ts', [directory, prefix])
   const acknowledged = { purged: 0, stored: -1, waiting: 0 }
   child.on('message', (report: Report) => {
     Object.assign(acknowledged, report)
     if ('waiting' in report) acknowledged.waiting = Math.max(acknowledged.waiting, report.waiting)
   })
-  return { acknowledged, kill: killWithTest(child) }
+  return { acknowledged, kill }
 }
 
 /** The number of purges before the fetch of each stored page. */

@@ -26,6 +26,11 @@ export interface DiscoveryCounts {
   errors: { url: string; message: string }[]
 }
 
+/** The counts before a URL is found. */
+export function noUrls(): DiscoveryCounts {
+  return { total: 0, foreign: 0, malformed: 0, excluded: 0, disallowed: 0, duplicates: 0, files: 0, errors: [] }
+}
+
 export interface Discovery extends DiscoveryCounts {
   urls: UrlList
   /** Milliseconds between two requests, from robots.txt; null if it sets none. */
@@ -73,15 +78,7 @@ class Walk {
   readonly #urls = new UrlList()
   readonly #pending: Pending[] = []
   readonly #known = new Set<string>()
-  readonly #counts: Omit<DiscoveryCounts, 'total'> = {
-    foreign: 0,
-    malformed: 0,
-    excluded: 0,
-    disallowed: 0,
-    duplicates: 0,
-    files: 0,
-    errors: [],
-  }
+  readonly #counts = noUrls()
   #robots: Robots = parseRobots('')
   #entries = 0
   #hostile = 0

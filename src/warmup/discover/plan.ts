@@ -3,7 +3,7 @@ import pLimit from 'p-limit'
 import type { PageType } from '../../pages/page.ts'
 import type { Channel } from '../../cache/channel.ts'
 import type { Channels } from '../../cache/channels.ts'
-import { discoverChannel, type DiscoverOptions, type DiscoveryCounts } from './discover.ts'
+import { discoverChannel, noUrls, type DiscoverOptions, type DiscoveryCounts } from './discover.ts'
 import { belowChannel, classifyPageUrl, type PageUrlClass } from './page-url.ts'
 import { UrlList } from './url-list.ts'
 
@@ -59,14 +59,7 @@ export interface PlanOptions extends Pick<
 /** Finds the URLs that a run has to warm. */
 export async function planRun(options: PlanOptions): Promise<Plan> {
   const discovery: RunDiscovery = {
-    total: 0,
-    foreign: 0,
-    malformed: 0,
-    excluded: 0,
-    disallowed: 0,
-    duplicates: 0,
-    files: 0,
-    errors: [],
+    ...noUrls(),
     otherTypes: 0,
     unknownType: 0,
     otherTags: 0,

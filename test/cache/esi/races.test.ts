@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openFilesystemStore } from '../../../src/pages/filesystem-store.ts'
+import { openPages } from '../../stores/pages.ts'
 import type { Selection } from '../../../src/pages/page-store.ts'
 import { until } from '../../helpers/until.ts'
 import type { Reply } from '../scripted-origin.ts'
@@ -53,13 +53,7 @@ describe.each([
     const shop = await open(options)
     await shop.visit('/')
     await until(async () => expect(shop.store.waiting().pages).toBe(0))
-    const other = await openFilesystemStore({
-      directory: shop.directory,
-      maxSize: null,
-      now: shop.now,
-      onWarning: () => {},
-    })
-    onTestFinished(() => other.close())
+    const { pages: other } = await openPages({ directory: shop.directory, now: shop.now })
     shop.page('/_esi/menu', lasting('menu 2', { xkey: 'menu' }))
     await other.remove({ kind: 'tags', tags: ['menu'] })
     expect((await shop.visit('/')).text).toBe('menu 2|foot')

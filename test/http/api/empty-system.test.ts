@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectRefusal, openApi, type Api } from '../../helpers/api.ts'
 import { bearer, json, jsonOf, prefix } from '../../helpers/api-client.ts'
+import { emptyStatistics } from '../../operations/empty-statistics.ts'
 
 /** The documented answers and errors of the API on an empty system. */
 let api: Api
@@ -28,32 +29,15 @@ const post = (path: string, value?: unknown) => {
   return api.ask(prefix + path, { method: 'POST', ...body, headers: { ...body.headers, ...bearer(api.write.token) } })
 }
 
-const detail = { count: 0, spaceSaved: 0, avgGenerationTime: 0, avgCacheHitTime: 0 }
-const stats = {
-  totalFiles: 0,
-  totalSize: 0,
-  totalSizeFormatted: '0 B',
-  byType: { products: 0, buybox: 0, categories: 0, listings: 0, cms: 0 },
-  aggregated: {
-    totalPages: 0,
-    totalOriginalSize: 0,
-    totalCachedSize: 0,
-    totalSpaceSaved: 0,
-    avgGenerationTime: 0,
-    avgCacheHitTime: 0,
-    compressionEnabled: true,
-  },
-  byTypeDetailed: { product: detail, category: detail, cms: detail, listing: detail, buybox: detail },
-}
 const noItems = { success: true, total: 0, items: [] }
 const page = { limit: 50, offset: 0 }
 const id = '0190c0de-0000-7000-8000-0000000000ff'
 
 describe('an empty system', () => {
   it.each([
-    ['/stats', stats],
-    ['/warmup/progress', { success: true, progress: null, cacheStats: stats }],
-    [`/warmup/progress?progressId=${id}`, { success: true, progress: null, cacheStats: stats }],
+    ['/stats', emptyStatistics],
+    ['/warmup/progress', { success: true, progress: null, cacheStats: emptyStatistics }],
+    [`/warmup/progress?progressId=${id}`, { success: true, progress: null, cacheStats: emptyStatistics }],
     ['/warmup/list', noItems],
     ['/reverse-proxy-stats/recent', { ...noItems, ...page }],
     ['/reverse-proxy-stats/recent?limit=1000&offset=7', { ...noItems, limit: 1000, offset: 7 }],

@@ -1,13 +1,10 @@
 import { sql } from 'kysely'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { realTiming } from '../../../src/lib/timing.ts'
-import { consume } from '../../../src/queue/consume.ts'
-import { openQueue } from '../../../src/queue/records-queue.ts'
+import type { Handler } from '../../../src/queue/queue.ts'
 import { lockingTransaction, unsyncedTransaction } from '../../../src/records/locks.ts'
-import { openRecords } from '../../../src/records/open.ts'
 import { durable, execute, startPostgres } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/until.ts'
-import type { CountedDatabase } from '../../queue/counting-child.ts'
+import { openQueueAt, readCounted, startCounters } from './counters.ts'
 
 const messages = 300
 
@@ -20,46 +17,16 @@ it('a server that crashes between claims and ends of messages loses none, and no
   await execute(url, 'create table counted (payload bigint)')
   const stop = new AbortController()
   const handled = new Map<number, number>()
-  const open = async () => {
-    const records = await openRecords({ directory: '', postgres: { url, listenUrl: null, pool: 4 }, now: Date.now })
-    onTestFinished(() => records.close())
-    return { records, queue: openQueue(records, Date.now) }
+  const open = () => openQueueAt(url, 4)
+  const quick: Handler = {
+    type: 'quick',
+    concurrency: 2,
+    handle: async ({ message }) => {
+      const payload = message.payload as number
+      handled.set(payload, (handled.get(payload) ?? 0) + 1)
+    },
   }
-  const consumers = [await open(), await open()].map(({ records, queue }) =>
-    consume({
-      queue,
-      kind: 'consumer',
-      transports: ['async'],
-      stop: stop.signal,
-      timing: realTiming,
-      random: Math.random,
-      memory: () => 0,
-      onEvent: () => {},
-      handlers: [
-        {
-          type: 'quick',
-          concurrency: 2,
-          handle: async ({ message }) => {
-            const payload = message.payload as number
-            handled.set(payload, (handled.get(payload) ?? 0) + 1)
-          },
-        },
-        {
-          type: 'count',
-          concurrency: 2,
-          handle: (work) =>
-            records.db.transaction().execute(async (transaction) => {
-              await work.complete(work.message, transaction)
-              const counted = transaction as unknown as CountedDatabase
-              await counted
-                .insertInto('counted')
-                .values({ payload: work.message.payload as number })
-                .execute()
-            }),
-        },
-      ],
-    }),
-  )
+  const consumers = await startCounters(open, stop.signal, [quick])
   const { records, queue } = await open()
   const setting = sql<{ synchronous_commit: string }>`show synchronous_commit`
   const synced = await lockingTransaction(records.db).execute((transaction) => setting.execute(transaction))
@@ -87,8 +54,7 @@ it('a server that crashes between claims and ends of messages loses none, and no
   })
   stop.abort()
   await Promise.all(consumers)
-  const { rows } = await execute(url, 'select payload from counted order by payload')
   const counts = Array.from({ length: messages / 3 }, (_, index) => index * 3)
-  expect(rows.map(({ payload }) => Number(payload))).toEqual(counts)
+  expect(await readCounted(url)).toEqual(counts)
   expect(handled.size).toBe(messages - counts.length)
 })

@@ -1,15 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { isUnavailable } from '../../../src/records/errors.ts'
-import { openRecords } from '../../../src/records/open.ts'
-import { realTiming } from '../../../src/lib/timing.ts'
-import { consume } from '../../../src/queue/consume.ts'
-import { openQueue } from '../../../src/queue/records-queue.ts'
 import { execute } from '../../helpers/postgres.ts'
 import { testDatabase } from '../../helpers/records.ts'
 import { startRelay, type Relay } from '../../helpers/relay.ts'
 import { until } from '../../helpers/until.ts'
-import type { CountedDatabase } from '../../queue/counting-child.ts'
+import { openQueueAt, readCounted, startCounters } from './counters.ts'
 
 const disturbances: ((relay: Relay) => unknown)[] = [
   (relay) => relay.set('open'),
@@ -26,40 +22,9 @@ it('loses and doubles no message while connections are cut, half closed, slowed 
   onTestFinished(() => relay.stop())
   await execute(url, 'create table if not exists counted (payload bigint)')
   onTestFinished(() => execute(url, 'drop table counted').then(() => {}))
-  const open = async () => {
-    const postgres = { url: `postgres://pagecache@127.0.0.1:${relay.port}${pathname}`, listenUrl: null, pool: 3 }
-    const records = await openRecords({ directory: '', postgres, now: Date.now })
-    onTestFinished(() => records.close())
-    return { records, queue: openQueue(records, Date.now) }
-  }
+  const open = () => openQueueAt(`postgres://pagecache@127.0.0.1:${relay.port}${pathname}`, 3)
   const stop = new AbortController()
-  const consumers = [await open(), await open()].map(({ records, queue }) =>
-    consume({
-      queue,
-      kind: 'consumer',
-      transports: ['async'],
-      stop: stop.signal,
-      timing: realTiming,
-      random: Math.random,
-      memory: () => 0,
-      onEvent: () => {},
-      handlers: [
-        {
-          type: 'count',
-          concurrency: 2,
-          handle: (work) =>
-            records.db.transaction().execute(async (transaction) => {
-              await work.complete(work.message, transaction)
-              const counted = transaction as unknown as CountedDatabase
-              await counted
-                .insertInto('counted')
-                .values({ payload: work.message.payload as number })
-                .execute()
-            }),
-        },
-      ],
-    }),
-  )
+  const consumers = await startCounters(open, stop.signal)
   const { queue } = await open()
   const [acknowledged, doubtful]: number[][] = [[], []]
   let isOver = false
@@ -86,12 +51,10 @@ it('loses and doubles no message while connections are cut, half closed, slowed 
   }
   isOver = true
   await dispatching
-  const count = async () =>
-    (await execute(url, 'select payload from counted order by payload')).rows.map(({ payload }) => Number(payload))
   await until(async () => (await execute(url, 'select 1 from queue_messages limit 1')).rows.length === 0)
   stop.abort()
   await Promise.all(consumers)
-  const counted = await count()
+  const counted = await readCounted(url)
   expect(new Set(counted).size).toBe(counted.length)
   expect(acknowledged!.filter((payload) => !counted.includes(payload))).toEqual([])
   expect(counted.filter((payload) => !acknowledged!.includes(payload) && !doubtful!.includes(payload))).toEqual([])

@@ -1,7 +1,7 @@
 import type { liveTraffic } from '../../../operations/traffic-live.ts'
 import { visitorResults } from '../../../operations/traffic-live.ts'
 import { formatCount } from '../../../lib/format.ts'
-import { block, gap, label, labelWidth } from '../../block.ts'
+import { block, emptyView, gap, label, labelWidth } from '../../block.ts'
 import { chartLines, chartsFrom } from '../../charts.ts'
 import { planFollow, type Feed } from '../../feed.ts'
 import type { Block } from '../../panel.ts'
@@ -25,15 +25,7 @@ export function liveTab(base: LiveInput = {}) {
     search: (filter) => plansOf(withFilter(base, filter)),
     view({ feeds, values: { live }, now }) {
       const stale = unreachable(feeds['live'])
-      if (live === null) {
-        return {
-          blocks: [block(0, () => [[span('Loading requests …', 'dim')]])],
-          panels: [],
-          stale,
-          run: null,
-          short: 'loading …',
-        }
-      }
+      if (live === null) return emptyView('Loading requests …', stale)
       return {
         blocks: [rateBlock(live, now), resultsBlock(live, now), chartsBlock(live, now), gap],
         panels: [requestsPanel(live), topMissesPanel(live)],

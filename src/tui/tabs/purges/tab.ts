@@ -1,10 +1,9 @@
 import type { purgeStatistics, recentInvalidations, recentPurges } from '../../../operations/purge-log.ts'
 import { formatCount } from '../../../lib/format.ts'
-import { block, gap } from '../../block.ts'
+import { emptyView, gap } from '../../block.ts'
 import { stalest } from '../../stale.ts'
 import { planFeed } from '../../feed.ts'
 import { defineTab } from '../../tab.ts'
-import { span } from '../../text/line.ts'
 import { everythingBlock, proxyBlock, rateBlock, searchBlock, whoBlock } from './figures.ts'
 import { invalidationsPanel, purgesPanel, tagsPanel } from './lists.ts'
 import { isSearch, searchOf, type PurgeStatistics } from './values.ts'
@@ -42,14 +41,7 @@ export const purgesTab = defineTab({
     // Found purges say nothing about the present rate.
     const recent = isSearch(listed) ? null : listed
     const stale = stalest([feeds['purges'], feeds['recentPurges'], feeds['invalidations']], now)
-    if (statistics === null)
-      return {
-        blocks: [block(0, () => [[span('Loading purges …', 'dim')]])],
-        panels: [],
-        stale,
-        run: null,
-        short: 'loading …',
-      }
+    if (statistics === null) return emptyView('Loading purges …', stale)
     return {
       blocks: [
         rateBlock(statistics, recent, time),

@@ -1,10 +1,9 @@
 import { formatCount } from '../../../lib/format.ts'
 import type { listFailedMessages, messengerStatistics, MessengerStatistics } from '../../../operations/messenger.ts'
-import { block, gap } from '../../block.ts'
+import { emptyView, gap } from '../../block.ts'
 import { stalest } from '../../stale.ts'
 import { planFeed } from '../../feed.ts'
 import { defineTab } from '../../tab.ts'
-import { span } from '../../text/line.ts'
 import { failedPanel, workersPanel } from './lists.ts'
 import { transportBlocks } from './transports.ts'
 
@@ -17,14 +16,7 @@ export const queueTab = defineTab({
   plans: { queue: queuePlan, failed: planFeed<typeof listFailedMessages>('messenger.failed', { limit: 100 }, 2000) },
   view({ feeds, values: { queue, failed }, now, time }) {
     const stale = stalest([feeds['queue'], feeds['failed']], now)
-    if (queue === null)
-      return {
-        blocks: [block(0, () => [[span('Loading queue …', 'dim')]])],
-        panels: [],
-        stale,
-        run: null,
-        short: 'loading …',
-      }
+    if (queue === null) return emptyView('Loading queue …', stale)
     return {
       blocks: [...transportBlocks(queue), gap],
       panels: [workersPanel(queue, time), ...(failed ? [failedPanel(failed, time)] : [])],

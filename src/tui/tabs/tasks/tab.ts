@@ -1,5 +1,5 @@
 import type { listScheduledTasks, ScheduledTasks } from '../../../operations/scheduled-task.ts'
-import { block, gap, label, labelWidth } from '../../block.ts'
+import { block, emptyView, gap, label, labelWidth } from '../../block.ts'
 import { known, moment } from '../../facts.ts'
 import type { Panel, Row } from '../../panel.ts'
 import { stalest } from '../../stale.ts'
@@ -29,14 +29,7 @@ export const tasksTab = defineTab({
   plans: { tasks: taskPlan },
   view({ feeds, values: { tasks }, now, time }) {
     const stale = stalest([feeds['tasks']], now)
-    if (tasks === null)
-      return {
-        blocks: [block(0, () => [[span('Loading tasks …', 'dim')]])],
-        panels: [],
-        stale,
-        run: null,
-        short: 'loading …',
-      }
+    if (tasks === null) return emptyView('Loading tasks …', stale)
     return {
       blocks: [
         block(0, (width) => [

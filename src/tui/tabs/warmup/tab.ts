@@ -1,12 +1,11 @@
 import type { listWarmupFailures } from '../../../operations/warmup.ts'
 import type { watchWarmup } from '../../../operations/warmup-watch.ts'
-import { block, gap } from '../../block.ts'
+import { block, emptyView, gap } from '../../block.ts'
 import type { TabView } from '../../panel.ts'
 import { staleness } from '../../stale.ts'
 import { planFeed } from '../../feed.ts'
 import { defineTab } from '../../tab.ts'
 import { shortSpan } from '../../text/amount.ts'
-import { span } from '../../text/line.ts'
 import type { Asked } from '../../view.ts'
 import { hasCharts, warmupCharts } from './charts-block.ts'
 import { latencyLine, originLines, rateLine, reasonLine, resultLine } from './figures-block.ts'
@@ -35,10 +34,10 @@ export function warmupTab(id: string | null) {
     },
     view({ feeds, values: { warmup: watched, failures }, asked, now }) {
       const stale = staleness(feeds['warmup'], now)
-      if (watched === null) return nothing('Loading warmup …', stale)
+      if (watched === null) return emptyView('Loading warmup …', stale)
       const { progress, live } = watched
       if (progress === null || live === null)
-        return nothing(
+        return emptyView(
           id === null ? 'No warmup yet. Start one: pagecache warmup:start' : `Unknown warmup ${id}.`,
           stale,
         )
@@ -50,10 +49,6 @@ export function warmupTab(id: string | null) {
       )
     },
   })
-}
-
-function nothing(text: string, stale: string | null): TabView {
-  return { blocks: [block(0, () => [[span(text, 'dim')]])], panels: [], stale, run: null, short: text }
 }
 
 function toView(
