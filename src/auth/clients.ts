@@ -152,30 +152,37 @@ export async function revokeClient(
       })
     if (row.revoked_at !== null)
       throw new PagecacheError('WRONG_STATE', `The client ${id} (${row.name}) is already revoked.`)
-    const revoked = await transaction
-      .withRecursive('family', (query) =>
-        query
-          .selectFrom('api_clients')
-          .select('id')
-          .where('id', '=', id)
-          .union((union) =>
-            union
-              .selectFrom('api_clients')
-              .innerJoin('family', 'family.id', 'api_clients.created_by')
-              .select('api_clients.id'),
-          ),
-      )
-      .updateTable('api_clients')
-      .set({ revoked_at: now(), revoked_by: by })
-      .where('id', 'in', (query) => query.selectFrom('family').select('id'))
-      .where('revoked_at', 'is', null)
-      .returningAll()
-      .execute()
-    const clients = revoked
-      .map(toClient)
-      .toSorted((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1))
+    const clients = await revokeFamily(transaction, id, { revoked_at: now(), revoked_by: by })
     return { client: clients.find((client) => client.id === id)!, made: clients.filter((client) => client.id !== id) }
   })
+}
+
+/** Revokes a client and all that it created, directly or indirectly. Returns them, the oldest first. */
+async function revokeFamily(
+  transaction: RecordsTransaction,
+  id: string,
+  revocation: { revoked_at: number; revoked_by: string | null },
+): Promise<Client[]> {
+  const revoked = await transaction
+    .withRecursive('family', (query) =>
+      query
+        .selectFrom('api_clients')
+        .select('id')
+        .where('id', '=', id)
+        .union((union) =>
+          union
+            .selectFrom('api_clients')
+            .innerJoin('family', 'family.id', 'api_clients.created_by')
+            .select('api_clients.id'),
+        ),
+    )
+    .updateTable('api_clients')
+    .set(revocation)
+    .where('id', 'in', (query) => query.selectFrom('family').select('id'))
+    .where('revoked_at', 'is', null)
+    .returningAll()
+    .execute()
+  return revoked.map(toClient).toSorted((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1))
 }
 
 /** Checks a client's id and secret; null if they are wrong. It takes the same time in both cases. */

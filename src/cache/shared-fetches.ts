@@ -92,21 +92,7 @@ export class SharedFetches {
           : null
       const fetched = adopted ?? (await this.#fetcher.fetch(lookup, validated, fence, warming))
       this.#learn(lookup, fetched)
-      if (fetched.notStored === null) this.#refused.delete(lookup.key)
-      else if (this.#isRefusal(lookup, fetched, stale)) this.#refused.add(lookup.key, now())
-      if (fetched.notStored === null || fetched.notStored === otherSearch) this.#uncacheable.delete(lookup.key)
-      // Only the response to a request without personal parts says something about the page itself.
-      else if (
-        (fetched.kind === 'stream' || isPrivateTemplate(fetched)) &&
-        isPlain(lookup) &&
-        !this.#isFailure(fetched, stale)
-      )
-        this.#uncacheable.add(
-          lookup.key,
-          fetched.notStored,
-          now(),
-          ...(fetched.notStored === dynamicBypass ? [1000] : []),
-        )
+      this.#noteWhyNotStored(lookup, fetched, stale)
       if (fetched.kind === 'held' && fetched.shareable && usability(fetched.held.page, now()) !== 'stale')
         landed = { held: fetched.held, isShared: adopted !== null }
       if (serverErrors.has(fetched.status) && this.standsIn(lookup, stale, 'error'))
@@ -188,6 +174,22 @@ export class SharedFetches {
     const others = this.#underWay.get(name)! - 1
     if (others === 0) this.#underWay.delete(name)
     else this.#underWay.set(name, others)
+  }
+
+  /** Remembers pages that the shop refuses to have stored, and those that must not be stored. */
+  #noteWhyNotStored(lookup: Lookup, fetched: Fetched, stale: HeldPage | null): void {
+    const now = this.#options.now()
+    const { notStored } = fetched
+    if (notStored === null) this.#refused.delete(lookup.key)
+    else if (this.#isRefusal(lookup, fetched, stale)) this.#refused.add(lookup.key, now)
+    if (notStored === null || notStored === otherSearch) this.#uncacheable.delete(lookup.key)
+    // Only the response to a request without personal parts says something about the page itself.
+    else if (
+      (fetched.kind === 'stream' || isPrivateTemplate(fetched)) &&
+      isPlain(lookup) &&
+      !this.#isFailure(fetched, stale)
+    )
+      this.#uncacheable.add(lookup.key, notStored, now, ...(notStored === dynamicBypass ? [1000] : []))
   }
 
   /** Remembers which parameters the shop ignores. */

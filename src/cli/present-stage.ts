@@ -74,17 +74,15 @@ export async function presentStageStatistics(value: StageStatisticsValue, output
     ],
   )
   output.line()
-  if (!output.terminal) {
-    const rows = value.series.map((point) => [
-      point.date,
-      point.impression,
-      point.cta_click,
-      point.close,
-      point.permanent_dismiss,
-    ])
-    await output.table([value.bucket, 'impression', 'cta_click', 'close', 'permanent_dismiss'], rows)
-    return
-  }
+  if (output.terminal) return presentCharts(value, output)
+  const types = ['impression', 'cta_click', 'close', 'permanent_dismiss'] as const
+  await output.table(
+    [value.bucket, ...types],
+    value.series.map((point) => [point.date, ...types.map((type) => point[type])]),
+  )
+}
+
+function presentCharts(value: StageStatisticsValue, output: Output): void {
   const width = Math.min(output.columns, 120)
   for (const [type, height] of [
     ['impression', 8],

@@ -16,6 +16,8 @@ import type { PurgeOrder } from '../http/purge/order.ts'
 import { stageEndpoints } from '../http/stages/endpoints.ts'
 import { debuggingOf } from './debugging.ts'
 
+type StageOptions = Parameters<typeof stageEndpoints>[0]
+
 /** The parts that a reload does not change. */
 export interface SiteOptions extends Pick<ApiOptions, 'isReady' | 'metrics' | 'onError' | 'onPerformed'> {
   /** The public address of the daemon. */
@@ -48,24 +50,8 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   app.node?.listensAt(options)
   const { cache, memory } = await app.storefrontCache({ host, port: options.port, processes: config.server.processes })
   const isTrusted = trustOf(app, options)
-  const tracker = await app.tracker()
   const { channels: known } = cache.classifying
-  const customerTokens = await app.customerTokens()
-  const stages = stageEndpoints({
-    ...config.stages,
-    customerTokens,
-    channels: known,
-    tracker,
-    previewed: async (token) => {
-      const { openPreviews } = await import('../auth/previews.ts')
-      return (await openPreviews(app)).read(token)
-    },
-    counts: options.counts,
-    shared: options.shared,
-    isTrusted,
-    now: app.now,
-    onError,
-  })
+  const stages = await openStages(app, known, isTrusted, options)
   const authority = () => app.authority(options.failures)
   const shopJudge = () => app.shopAuthority(known, options.failures)
   const retirement = new AbortController()
@@ -85,6 +71,31 @@ export async function openSite(app: App, options: SiteOptions): Promise<Site> {
   const debugging = debuggingOf(app, cache, config.auth.mode === 'shop' ? shopJudge : authority)
   const front = { cache, purges, answerOwn, stages, isTrusted, errorPage, debugging }
   return { app, memory, front, retire: () => retirement.abort() }
+}
+
+async function openStages(
+  app: App,
+  channels: StageOptions['channels'],
+  isTrusted: FrontOptions['isTrusted'],
+  { counts, shared, onError }: SiteOptions,
+): Promise<ReturnType<typeof stageEndpoints>> {
+  const tracker = await app.tracker()
+  const customerTokens = await app.customerTokens()
+  return stageEndpoints({
+    ...app.config.stages,
+    customerTokens,
+    channels,
+    tracker,
+    previewed: async (token) => {
+      const { openPreviews } = await import('../auth/previews.ts')
+      return (await openPreviews(app)).read(token)
+    },
+    counts,
+    shared,
+    isTrusted,
+    now: app.now,
+    onError,
+  })
 }
 
 /**

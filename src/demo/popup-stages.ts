@@ -28,36 +28,11 @@ const content = ['--headline', 'Ten per cent off your first order', '--text', 'O
  * CHECK_FAILED if the statistics do not match the events sent.
  */
 export async function showStages({ url, page, write, show, read }: StageDemo): Promise<void> {
-  const options = [
-    '--frequency',
-    'once_per_session',
-    '--cta-label',
-    'To the new arrivals',
-    '--cta-url',
-    page,
-    '--dismiss-label',
-    "Don't show again",
-  ]
   write('\nThe pages of the demo shop load /vendor-stage/client.js, which shows popup stages. Create one:\n')
   write(
     '$ pagecache stage:create Welcome --headline "Ten per cent off your first order" --frequency once_per_session …\n',
   )
-  const made = JSON.parse(await read(['stage:create', 'Welcome', ...content, ...options, '--json'])) as {
-    stage: { id: string }
-  }
-  const { id } = made.stage
-  await read([
-    'stage:create',
-    'Willkommen',
-    '--headline',
-    'Neu hier?',
-    '--text',
-    'Zehn Prozent auf die erste Bestellung.',
-    '--page-type',
-    'categories',
-    '--no-active',
-    '--json',
-  ])
+  const id = await createStages(read, page)
   const shown = await Promise.all(
     kinds.flatMap(({ visitors, acts }) => Array.from({ length: visitors }, () => visit(url, page, id, acts))),
   )
@@ -74,6 +49,36 @@ export async function showStages({ url, page, write, show, read }: StageDemo): P
         `The statistics count ${totals[type]} × ${type}, but the visitors sent ${sent}.`,
       )
   }
+}
+
+/** Creates the stage that visitors see, which leads to a page, and an inactive one. Returns the id of the first. */
+async function createStages(read: StageDemo['read'], page: string): Promise<string> {
+  const options = [
+    '--frequency',
+    'once_per_session',
+    '--cta-label',
+    'To the new arrivals',
+    '--cta-url',
+    page,
+    '--dismiss-label',
+    "Don't show again",
+  ]
+  const made = JSON.parse(await read(['stage:create', 'Welcome', ...content, ...options, '--json'])) as {
+    stage: { id: string }
+  }
+  await read([
+    'stage:create',
+    'Willkommen',
+    '--headline',
+    'Neu hier?',
+    '--text',
+    'Zehn Prozent auf die erste Bestellung.',
+    '--page-type',
+    'categories',
+    '--no-active',
+    '--json',
+  ])
+  return made.stage.id
 }
 
 /** Simulates one visitor: opens the page, fetches the stages to show, and sends the events. */

@@ -49,44 +49,8 @@ yieldToVisitors()
 await main()
 
 async function main(): Promise<void> {
-  const now = steadyClock()
   try {
-    const records = opened(await openRecords({ ...forThread(place, maxConnections), now, lockTimeout }))
-    // The store of the serving thread reports the warnings of both.
-    const options = { directory: cacheDir, maxSize, maxVariants, now, onWarning: () => {} }
-    const pages = opened(await openFilesystemStore(options))
-    const queue = await openQueue(records, Date.now)
-    const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
-    const owner = { ...thisProcess(), thread: threadId }
-    const removals = new RemovalGroups(pages)
-    const numbering = new Gate(1)
-    const cluster = node && openPurgeCluster(records.db, cacheDir, node)
-    const purging = opened(
-      await openPurging({
-        records,
-        pages,
-        queue,
-        now: Date.now,
-        owner,
-        endedThreads,
-        proxies,
-        followUp,
-        budget,
-        clearDirectory,
-        cluster,
-      }),
-    )
-    if (cluster) opened(await openMember(records, pages))
-    const deliveries = new ThreadDeliveries({ db: records.db, pages, cluster, queue, onEvent: report })
-    const perform = async (id: number, task: PurgerTask): Promise<Invalidated | number> => {
-      if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
-      if (task.kind === 'remove') return removeChanged({ cluster, numbering }, task.removal, removals)
-      if (task.kind === 'catchUp') return purging.catchUp()
-      if (task.kind === 'deliver') return deliveries.run(id, task.setup)
-      if (task.kind === 'stopDelivering') deliveries.stop(task.delivery)
-      else pages.cleanUp()
-      return 0
-    }
+    const perform = await open()
     port.on('message', (messages: ToThread) => {
       if (messages !== null) for (const { id, task } of messages) void answer(id, () => perform(id, task))
       else void close()
@@ -96,6 +60,47 @@ async function main(): Promise<void> {
     port.postMessage({ opened: toMessage(error), answers: [] } satisfies FromThread)
     // The next attempt is made by another thread, and may need the connections of this one.
     await close()
+  }
+}
+
+/** Opens the parts of the thread. Returns the function that performs a task with them; `id` is the number of its message. */
+async function open(): Promise<(id: number, task: PurgerTask) => Promise<Invalidated | number>> {
+  const now = steadyClock()
+  const records = opened(await openRecords({ ...forThread(place, maxConnections), now, lockTimeout }))
+  // The store of the serving thread reports the warnings of both.
+  const options = { directory: cacheDir, maxSize, maxVariants, now, onWarning: () => {} }
+  const pages = opened(await openFilesystemStore(options))
+  const queue = await openQueue(records, Date.now)
+  const clearDirectory = (trace: number | null) => clearApplicationCache(cacheDir, trace)
+  const owner = { ...thisProcess(), thread: threadId }
+  const removals = new RemovalGroups(pages)
+  const numbering = new Gate(1)
+  const cluster = node && openPurgeCluster(records.db, cacheDir, node)
+  const purging = opened(
+    await openPurging({
+      records,
+      pages,
+      queue,
+      now: Date.now,
+      owner,
+      endedThreads,
+      proxies,
+      followUp,
+      budget,
+      clearDirectory,
+      cluster,
+    }),
+  )
+  if (cluster) opened(await openMember(records, pages))
+  const deliveries = new ThreadDeliveries({ db: records.db, pages, cluster, queue, onEvent: report })
+  return async (id, task) => {
+    if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
+    if (task.kind === 'remove') return removeChanged({ cluster, numbering }, task.removal, removals)
+    if (task.kind === 'catchUp') return purging.catchUp()
+    if (task.kind === 'deliver') return deliveries.run(id, task.setup)
+    if (task.kind === 'stopDelivering') deliveries.stop(task.delivery)
+    else pages.cleanUp()
+    return 0
   }
 }
 

@@ -48,10 +48,8 @@ export async function keepMembership(options: KeepOptions): Promise<void> {
     if (own.stopping) options.onStopping()
     const others = workers.filter((worker) => worker !== own)
     const silent = silence.observe(others, timing.now())
-    for (const worker of others) {
-      const isDead = silent.includes(worker.id) || hasEnded(worker.process, self)
-      if (isDead && (await membership.takeOver(worker))) onEvent({ kind: 'buried', worker })
-    }
+    const dead = others.filter(({ id, process }) => silent.includes(id) || hasEnded(process, self))
+    for (const worker of dead) if (await membership.takeOver(worker)) onEvent({ kind: 'buried', worker })
     return true
   }
   while (!done.aborted) {

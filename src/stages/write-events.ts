@@ -15,6 +15,30 @@ export type EventWriter = (events: readonly TrackedEvent[]) => Promise<TrackOutc
  * records is read under the same lock, so that concurrent changes to the stage are respected.
  */
 export function prepareWriter(db: RecordsDatabase): EventWriter {
+  const { insertEvents, addSums, addShows } = prepareInserts(db)
+  return (events) =>
+    db.transaction().execute(async (transaction) => {
+      const stages = new Map<string, Recording>()
+      for (const id of new Set(events.map((event) => event.popupId))) {
+        const [stage] = (await findStage(transaction, { id })).rows
+        if (stage !== undefined) stages.set(id, stage)
+      }
+      const outcomes = events.map((event) => outcomeOf(event, stages))
+      const recorded = events.filter((_, index) => isRecorded(outcomes[index]!))
+      const rows = recorded.map(toRow)
+      await insertEvents.execute(transaction, rows)
+      await addSums.execute(
+        transaction,
+        sumByHour(
+          rows.map(({ popup_id, event_type, created_at }) => ({ popup_id, event_type, hour: hourOf(created_at) })),
+        ),
+      )
+      await addShows.execute(transaction, showsOf(recorded))
+      return outcomes
+    })
+}
+
+function prepareInserts(db: RecordsDatabase) {
   const insertEvents = prepareRows<StageEventRow>(eventColumns, (rows) =>
     db.insertInto('vendor_stage_event').values(rows),
   )
@@ -41,27 +65,7 @@ export function prepareWriter(db: RecordsDatabase): EventWriter {
         })),
       ),
   )
-
-  return (events) =>
-    db.transaction().execute(async (transaction) => {
-      const stages = new Map<string, Recording>()
-      for (const id of new Set(events.map((event) => event.popupId))) {
-        const [stage] = (await findStage(transaction, { id })).rows
-        if (stage !== undefined) stages.set(id, stage)
-      }
-      const outcomes = events.map((event) => outcomeOf(event, stages))
-      const recorded = events.filter((_, index) => isRecorded(outcomes[index]!))
-      const rows = recorded.map(toRow)
-      await insertEvents.execute(transaction, rows)
-      await addSums.execute(
-        transaction,
-        sumByHour(
-          rows.map(({ popup_id, event_type, created_at }) => ({ popup_id, event_type, hour: hourOf(created_at) })),
-        ),
-      )
-      await addShows.execute(transaction, showsOf(recorded))
-      return outcomes
-    })
+  return { insertEvents, addSums, addShows }
 }
 
 const findStage = prepare<{ id: string }, Recording>((db, { id }) =>

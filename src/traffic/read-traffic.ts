@@ -75,12 +75,11 @@ export async function readTraffic(db: RecordsDatabase, asked: TrafficQuestion, n
   const to = Math.max(from + length, Math.ceil(asked.to / length) * length)
   const table: Table = bucket === 'minute' ? 'traffic_minutes' : 'traffic_hours'
   const unit = bucket === 'minute' ? minuteLength : hourLength
-  const range = { first: from / unit, end: to / unit }
   const series = new Map<number, AmountsByResult>()
   for (let at = from; at < to; at += length) series.set(at, {})
   const types = new Map<string, AmountsByResult>()
   const channels = new Map<string, AmountsByResult>()
-  for await (const rows of slicesOf(db, table, { ...asked, ...range })) {
+  for await (const rows of slicesOf(db, table, { ...asked, first: from / unit, end: to / unit })) {
     for (const row of rows) {
       const { result } = row
       if (!isVisitorResult(result)) continue
@@ -89,12 +88,7 @@ export async function readTraffic(db: RecordsDatabase, asked: TrafficQuestion, n
       addAmounts(groupOf(channels, row.channel_id), result, row)
     }
   }
-  const totals: AmountsByResult = {}
-  for (const byResult of types.values())
-    for (const result of visitorResults) {
-      const amounts = byResult[result]
-      if (amounts !== undefined) addAmounts(totals, result, amounts)
-    }
+  const totals = sumOf(types.values())
   return {
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
@@ -112,6 +106,16 @@ export async function readTraffic(db: RecordsDatabase, asked: TrafficQuestion, n
     })),
     topMisses: await readMisses(db, asked, { first: Math.floor(from / hourLength), end: Math.ceil(to / hourLength) }),
   }
+}
+
+function sumOf(groups: Iterable<AmountsByResult>): AmountsByResult {
+  const sum: AmountsByResult = {}
+  for (const byResult of groups)
+    for (const result of visitorResults) {
+      const amounts = byResult[result]
+      if (amounts !== undefined) addAmounts(sum, result, amounts)
+    }
+  return sum
 }
 
 function bucketFor(range: number): Bucket {

@@ -45,20 +45,10 @@ export function join(template: Page, pieces: readonly (Buffer | Fragment | Omiss
     }
     if (piece.insteadOf !== undefined) omissions.push(piece.insteadOf)
     const inside = 1 + (piece.held?.assembly?.count ?? 0)
-    const excess =
-      count + inside > limits.count
-        ? 'too many fragments'
-        : size + piece.bytes.length > limits.bytes
-          ? 'the page is too large'
-          : null
-    if (excess !== null) {
-      omissions.push({
-        kind: 'omission',
-        why: `${piece.path} removed: ${excess}`,
-        failed: false,
-        isCut: limits.isNested,
-        forwarded: piece.forwarded,
-      })
+    if (count + inside > limits.count || size + piece.bytes.length > limits.bytes) {
+      omissions.push(
+        cutOff(piece, count + inside > limits.count ? 'too many fragments' : 'the page is too large', limits),
+      )
       continue
     }
     count += inside
@@ -74,6 +64,10 @@ export function join(template: Page, pieces: readonly (Buffer | Fragment | Omiss
     forwarded: ofShop([...fragments, ...omissions].flatMap(({ forwarded }) => forwarded ?? [])),
     omitted: noteOf(omissions.map(({ why }) => why)),
   }
+}
+
+function cutOff({ path, forwarded }: Fragment, excess: string, { isNested }: Limits): Omission {
+  return { kind: 'omission', why: `${path} removed: ${excess}`, failed: false, isCut: isNested, forwarded }
 }
 
 /** Of several requests to the shop, one that it answered says most. */

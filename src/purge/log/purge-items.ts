@@ -46,7 +46,14 @@ interface PurgeItemProxy {
 /** Reads purges, in the order of the ids. */
 export async function readItems(db: RecordsDatabase, ids: readonly number[]): Promise<PurgeItem[]> {
   if (ids.length === 0) return []
-  const rows = await db
+  const rows = await readRows(db, ids)
+  const deliveries = await readDeliveries(db, ids)
+  const items = new Map(rows.map((row) => [row.id, toItem(row, deliveries.get(row.id) ?? [])]))
+  return ids.flatMap((id) => items.get(id) ?? [])
+}
+
+function readRows(db: RecordsDatabase, ids: readonly number[]) {
+  return db
     .selectFrom('purges as p')
     .leftJoin('purge_urls as u', 'u.id', 'p.url_id')
     .leftJoin('purge_tags as t', 't.id', 'p.tag_id')
@@ -57,34 +64,30 @@ export async function readItems(db: RecordsDatabase, ids: readonly number[]): Pr
     .select(['u.url', 't.tag', 'e.type as entity_type', 'e.entity_id as entity', 'e.number', 'i.actor'])
     .where('p.id', 'in', ids)
     .execute()
-  const deliveries = await readDeliveries(db, ids)
-  const items = new Map(
-    rows.map((row) => [
-      row.id,
-      {
-        id: purgeIdOf(row),
-        createdAt: new Date(row.created_at).toISOString(),
-        kind: kindOf(row.kind),
-        type: row.kind === 'type' ? row.value : null,
-        value: row.kind === 'all' ? row.value : null,
-        // A pattern matches URLs.
-        url: row.kind === 'pattern' ? row.value : row.url,
-        tag: row.tag,
-        entityType: row.entity_type,
-        entityId: row.entity,
-        entityNumber: row.number,
-        invalidationId: invalidationIdOf({ created_at: row.created_at, id: row.invalidation_id }),
-        source: row.source,
-        actor: row.actor,
-        mode: purgeModes[row.soft]!,
-        pagesRemoved: row.pages_removed,
-        responseTime: toMilliseconds(row.response_time),
-        proxies: deliveries.get(row.id) ?? [],
-        unconfirmed: fromUnconfirmedColumn(row.unconfirmed),
-      },
-    ]),
-  )
-  return ids.flatMap((id) => items.get(id) ?? [])
+}
+
+function toItem(row: Awaited<ReturnType<typeof readRows>>[number], proxies: PurgeItem['proxies']): PurgeItem {
+  return {
+    id: purgeIdOf(row),
+    createdAt: new Date(row.created_at).toISOString(),
+    kind: kindOf(row.kind),
+    type: row.kind === 'type' ? row.value : null,
+    value: row.kind === 'all' ? row.value : null,
+    // A pattern matches URLs.
+    url: row.kind === 'pattern' ? row.value : row.url,
+    tag: row.tag,
+    entityType: row.entity_type,
+    entityId: row.entity,
+    entityNumber: row.number,
+    invalidationId: invalidationIdOf({ created_at: row.created_at, id: row.invalidation_id }),
+    source: row.source,
+    actor: row.actor,
+    mode: purgeModes[row.soft]!,
+    pagesRemoved: row.pages_removed,
+    responseTime: toMilliseconds(row.response_time),
+    proxies,
+    unconfirmed: fromUnconfirmedColumn(row.unconfirmed),
+  }
 }
 
 function kindOf(kind: PurgeKindColumn): PurgeKind {

@@ -1,7 +1,7 @@
 import type { LiveRequest } from '../../../operations/traffic-live.ts'
 import { formatCount } from '../../../lib/format.ts'
 import { readableUrl } from '../../../lib/safe-text.ts'
-import type { Panel, Row } from '../../panel.ts'
+import type { Detail, Panel, Row } from '../../panel.ts'
 import { shortMs } from '../../text/amount.ts'
 import { span, type Line, type Tone } from '../../text/line.ts'
 import { cells, cutUrl, padEnd, padStart } from '../../text/width.ts'
@@ -38,7 +38,7 @@ function columns(width: number) {
 }
 
 function requestRow(request: TailRequest, severalHosts: boolean): Row {
-  const { id, at, method, result, reason, status, ms, type, salesChannelId, host, path } = request
+  const { id, at, method, result, reason, status, ms, type, host, path } = request
   const url = (method === 'GET' ? '' : `${method} `) + (severalHosts ? host : '') + path
   const line = (width: number): Line => {
     const shown = columns(width)
@@ -57,7 +57,20 @@ function requestRow(request: TailRequest, severalHosts: boolean): Row {
       ...(reason === null ? [] : [span(`  ${reason}`, 'dim')]),
     ]
   }
-  const facts = [
+  return {
+    id: String(id),
+    line,
+    text: `${method} ${result} ${type} ${host}${path} ${reason ?? ''}`,
+    status,
+    ms,
+    bad: result === 'error' || status >= 500,
+    detail: { title: 'Request', url: null, facts: factsOf(request), copied: path },
+  }
+}
+
+function factsOf(request: TailRequest): Detail['facts'] {
+  const { at, method, result, reason, status, ms, type, salesChannelId, host, path } = request
+  return [
     ['Path', readableUrl(path)],
     ['Host', host],
     ['Method', method],
@@ -68,16 +81,7 @@ function requestRow(request: TailRequest, severalHosts: boolean): Row {
     ['Type', type],
     ['Channel', salesChannelId],
     ['At', at],
-  ] as const
-  return {
-    id: String(id),
-    line,
-    text: `${method} ${result} ${type} ${host}${path} ${reason ?? ''}`,
-    status,
-    ms,
-    bad: result === 'error' || status >= 500,
-    detail: { title: 'Request', url: null, facts, copied: path },
-  }
+  ]
 }
 
 /** The paths that were missed most since the view was opened, and why. */

@@ -37,47 +37,52 @@ export function purgesPanel(
 ): Panel {
   const delivered = items.some(({ proxies }) => proxies.length > 0)
   const asked = new Map(invalidations.map((invalidation) => [invalidation.id, invalidation]))
-  const rows = items.map((item): Row => {
-    const { id, createdAt, kind, mode, pagesRemoved, proxies, unconfirmed, invalidationId } = item
-    const invalidation = asked.get(invalidationId)
-    const cause = whoOf(invalidation ?? item)
-    const what = keyOf(item)
-    const bad = kind === 'all' || unconfirmed.length > 0 || proxies.some(({ status }) => status === 'failed')
-    const line = (width: number): Line => {
-      const { roomy, who, pages, key } = purgeColumns(width, delivered)
-      return [
-        span(timeOfDay(Date.parse(createdAt)), 'dim'),
-        span(' '),
-        span(padEnd(kind, 7), kind === 'all' ? 'bad' : 'plain'),
-        span(fill(cutUrl(what, key), key), kind === 'all' ? 'bad' : 'plain'),
-        span(
-          padStart(
-            `${formatCount(pagesRemoved)}${mode === 'hard' ? (roomy ? ' pages' : '') : roomy ? ' stale' : '~'}`,
-            pages,
-          ),
-          unconfirmed.length > 0 ? 'warn' : pagesRemoved === 0 ? 'dim' : 'plain',
-        ),
-        span('  '),
-        span(`${padEnd(cause, who - 1)} `, 'dim'),
-        deliverySpan(proxies),
-      ]
-    }
-    return {
-      id,
-      line,
-      text: `${kind} ${mode} ${what} ${cause} ${proxies.map(({ name, status }) => `${name} ${status}`).join(' ')} ${unconfirmed.join(' ')}`,
-      status: null,
-      ms: null,
-      bad,
-      detail: purgeDetail(item, cause, time),
-    }
-  })
+  const rows = items.map((item) =>
+    purgeRow(item, { cause: whoOf(asked.get(item.invalidationId) ?? item), delivered, time }),
+  )
   const head = (width: number) => {
     const { who, pages, key } = purgeColumns(width, delivered)
     const names = [padEnd('time', 9), padEnd('kind', 7), padEnd('what', key), padStart('pages', pages), '  ']
     return [span(`${names.join('')}${padEnd('cause', who)}${delivered ? 'delivery' : ''}`)]
   }
   return { id: 'purges', title: 'Purges', total, rows, head, empty: 'Nothing was purged yet.' }
+}
+
+function purgeRow(
+  item: PurgeItem,
+  { cause, delivered, time }: { cause: string; delivered: boolean; time: number },
+): Row {
+  const { id, createdAt, kind, mode, pagesRemoved, proxies, unconfirmed } = item
+  const what = keyOf(item)
+  const bad = kind === 'all' || unconfirmed.length > 0 || proxies.some(({ status }) => status === 'failed')
+  const line = (width: number): Line => {
+    const { roomy, who, pages, key } = purgeColumns(width, delivered)
+    return [
+      span(timeOfDay(Date.parse(createdAt)), 'dim'),
+      span(' '),
+      span(padEnd(kind, 7), kind === 'all' ? 'bad' : 'plain'),
+      span(fill(cutUrl(what, key), key), kind === 'all' ? 'bad' : 'plain'),
+      span(
+        padStart(
+          `${formatCount(pagesRemoved)}${mode === 'hard' ? (roomy ? ' pages' : '') : roomy ? ' stale' : '~'}`,
+          pages,
+        ),
+        unconfirmed.length > 0 ? 'warn' : pagesRemoved === 0 ? 'dim' : 'plain',
+      ),
+      span('  '),
+      span(`${padEnd(cause, who - 1)} `, 'dim'),
+      deliverySpan(proxies),
+    ]
+  }
+  return {
+    id,
+    line,
+    text: `${kind} ${mode} ${what} ${cause} ${proxies.map(({ name, status }) => `${name} ${status}`).join(' ')} ${unconfirmed.join(' ')}`,
+    status: null,
+    ms: null,
+    bad,
+    detail: purgeDetail(item, cause, time),
+  }
 }
 
 /** Cells of the columns of purges. `delivered`: whether there are reverse proxies. */
@@ -190,45 +195,47 @@ function tagChart(width: number): number {
 
 /** The invalidations behind the purges, newest first. */
 export function invalidationsPanel({ items, total }: RecentInvalidations, time: number): Panel {
-  const rows = items.map((item): Row => {
-    const { id, at, scope, value, pagesRemoved, unconfirmed } = item
-    const line = (width: number): Line => {
-      const { roomy, wide } = causeColumns(width)
-      return [
-        span(timeOfDay(Date.parse(at)), 'dim'),
-        span(' '),
-        span(`${padEnd(whoOf(item), wide - 1)} `),
-        span(`${padEnd(scope, 7)} `, scope === 'all' ? 'bad' : 'plain'),
-        span(padStart(formatCount(pagesRemoved), 7), unconfirmed.length > 0 ? 'warn' : 'plain'),
-        span(roomy ? ' pages  ' : '  ', 'dim'),
-        span(cutUrl(value ?? '', Math.max(1, width - wide - (roomy ? 32 : 26)))),
-      ]
-    }
-    const facts = known([
-      ['At', moment(at, time)],
-      ['Who', whoOf(item)],
-      ['Scope', scope],
-      ['What', value],
-      ['Pages', formatCount(pagesRemoved)],
-      ['Unconfirmed', unconfirmed.join(', ')],
-      ['Id', id],
-    ])
-    return {
-      id,
-      line,
-      text: `${whoOf(item)} ${scope} ${value ?? ''}`,
-      status: null,
-      ms: null,
-      bad: scope === 'all' || unconfirmed.length > 0,
-      detail: { title: 'Invalidation', url: null, facts },
-    }
-  })
+  const rows = items.map((item) => invalidationRow(item, time))
   const head = (width: number) => {
     const { roomy, wide } = causeColumns(width)
     const names = [padEnd('time', 9), padEnd('source', wide), padEnd('scope', 8), padStart('pages', 7)]
     return [span(`${names.join('')}${' '.repeat(roomy ? 8 : 2)}what`)]
   }
   return { id: 'invalidations', title: 'Causes', total, rows, head, empty: 'Nothing was invalidated yet.' }
+}
+
+function invalidationRow(item: Invalidation, time: number): Row {
+  const { id, at, scope, value, pagesRemoved, unconfirmed } = item
+  const line = (width: number): Line => {
+    const { roomy, wide } = causeColumns(width)
+    return [
+      span(timeOfDay(Date.parse(at)), 'dim'),
+      span(' '),
+      span(`${padEnd(whoOf(item), wide - 1)} `),
+      span(`${padEnd(scope, 7)} `, scope === 'all' ? 'bad' : 'plain'),
+      span(padStart(formatCount(pagesRemoved), 7), unconfirmed.length > 0 ? 'warn' : 'plain'),
+      span(roomy ? ' pages  ' : '  ', 'dim'),
+      span(cutUrl(value ?? '', Math.max(1, width - wide - (roomy ? 32 : 26)))),
+    ]
+  }
+  const facts = known([
+    ['At', moment(at, time)],
+    ['Who', whoOf(item)],
+    ['Scope', scope],
+    ['What', value],
+    ['Pages', formatCount(pagesRemoved)],
+    ['Unconfirmed', unconfirmed.join(', ')],
+    ['Id', id],
+  ])
+  return {
+    id,
+    line,
+    text: `${whoOf(item)} ${scope} ${value ?? ''}`,
+    status: null,
+    ms: null,
+    bad: scope === 'all' || unconfirmed.length > 0,
+    detail: { title: 'Invalidation', url: null, facts },
+  }
 }
 
 /** Cells of the columns of invalidations. */

@@ -9,42 +9,7 @@ import { padEnd, padStart } from '../../text/width.ts'
 const missedFor = 12_000
 
 export function workersPanel({ workers }: MessengerStatistics, time: number): Panel {
-  const rows = workers.map((worker): Row => {
-    const { id, host, pid, kind, transports, startedAt, seenAt, stopping, current } = worker
-    const missed = time - Date.parse(seenAt) >= missedFor
-    const what = current.map(({ type, group }) => (group === null ? type : `${type} (${group})`)).join(', ')
-    const state = missed
-      ? `not seen for ${ago(Date.parse(seenAt), time).replace(' ago', '')}`
-      : stopping
-        ? 'stopping'
-        : what === ''
-          ? 'idle'
-          : what
-    const line = (width: number): Line => [
-      span(padEnd(`${pid}@${host}`, 20)),
-      span(padEnd(kind, 10), 'dim'),
-      span(padEnd(transports.join(' '), 18), 'dim'),
-      span(padEnd(state, Math.max(1, width - 48)), missed ? 'bad' : stopping ? 'warn' : what === '' ? 'dim' : 'plain'),
-    ]
-    const facts = known([
-      ['Process', `${pid} on ${host}`],
-      ['Kind', kind],
-      ['Transports', transports.join(', ')],
-      ['Messages', worker.types.join(', ')],
-      ['In progress', current.map(({ type, group, id: message }) => `${type} ${group ?? ''} ${message}`).join('; ')],
-      ['Started', moment(startedAt, time)],
-      ['Last seen', moment(seenAt, time)],
-    ])
-    return {
-      id,
-      line,
-      text: `${pid}@${host} ${kind} ${what}`,
-      status: null,
-      ms: null,
-      bad: missed,
-      detail: { title: `Worker ${id}`, url: null, facts },
-    }
-  })
+  const rows = workers.map((worker) => workerRow(worker, time))
   return {
     id: 'workers',
     title: 'Workers',
@@ -52,6 +17,43 @@ export function workersPanel({ workers }: MessengerStatistics, time: number): Pa
     rows,
     head: () => [span(`${padEnd('process', 20)}${padEnd('kind', 10)}${padEnd('transports', 18)}state`)],
     empty: 'No worker is running. Start one: pagecache messenger:consume async scheduler',
+  }
+}
+
+function workerRow(worker: MessengerStatistics['workers'][number], time: number): Row {
+  const { id, host, pid, kind, transports, startedAt, seenAt, stopping, current } = worker
+  const missed = time - Date.parse(seenAt) >= missedFor
+  const what = current.map(({ type, group }) => (group === null ? type : `${type} (${group})`)).join(', ')
+  const state = missed
+    ? `not seen for ${ago(Date.parse(seenAt), time).replace(' ago', '')}`
+    : stopping
+      ? 'stopping'
+      : what === ''
+        ? 'idle'
+        : what
+  const line = (width: number): Line => [
+    span(padEnd(`${pid}@${host}`, 20)),
+    span(padEnd(kind, 10), 'dim'),
+    span(padEnd(transports.join(' '), 18), 'dim'),
+    span(padEnd(state, Math.max(1, width - 48)), missed ? 'bad' : stopping ? 'warn' : what === '' ? 'dim' : 'plain'),
+  ]
+  const facts = known([
+    ['Process', `${pid} on ${host}`],
+    ['Kind', kind],
+    ['Transports', transports.join(', ')],
+    ['Messages', worker.types.join(', ')],
+    ['In progress', current.map(({ type, group, id: message }) => `${type} ${group ?? ''} ${message}`).join('; ')],
+    ['Started', moment(startedAt, time)],
+    ['Last seen', moment(seenAt, time)],
+  ])
+  return {
+    id,
+    line,
+    text: `${pid}@${host} ${kind} ${what}`,
+    status: null,
+    ms: null,
+    bad: missed,
+    detail: { title: `Worker ${id}`, url: null, facts },
   }
 }
 
