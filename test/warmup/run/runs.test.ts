@@ -138,6 +138,23 @@ describe('processing a run', () => {
     })
   })
 
+  it('counts a page as cached that was purged during its first fetches, even without retries', async () => {
+    const { id } = await bench.newRun([{ urls: urls(12) }])
+    let fetches = 0
+    bench.startWorker(async (url) =>
+      url.endsWith('/7') && ++fetches <= 2
+        ? { kind: 'not-stored', status: 200, reason: 'invalidated while it was fetched', transient: 'purge', ms: 1 }
+        : stored,
+    )
+    expect(await bench.ended(id)).toMatchObject({
+      status: 'completed',
+      checked_urls: 12,
+      processed_urls: 12,
+      failed_urls: 0,
+    })
+    expect(fetches).toBe(3)
+  })
+
   it('resumes after a stop without losing or double-counting URLs', async () => {
     const { id } = await bench.newRun([{ urls: urls(100) }])
     const seen: string[] = []
