@@ -8,8 +8,8 @@ export interface ListPart<Item> {
 const longestPart = 1000
 
 /**
- * Reads a whole list, in parts. Each part begins with the last item of the one before. If that is a new one, items were deleted and
- * later ones have moved up: the part before is read again, so that none is left out.
+ * Reads a whole list in parts. Each part overlaps the previous one by an item. If it begins with an unknown item instead, earlier items
+ * were deleted and some have moved up between the parts: the previous part is read again.
  */
 export async function readList<Item>(
   read: (page: { limit: number; offset: number }) => Promise<ListPart<Item>>,

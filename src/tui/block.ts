@@ -17,7 +17,7 @@ export function label(text: string): Span {
   return span(padEnd(text, labelWidth), 'dim')
 }
 
-/** A tab that has only a text: it waits for its values, or there are none. */
+/** A tab that shows only a text, while it waits for values or has none. */
 export function emptyView(text: string, stale: string | null): TabView {
   return { blocks: [block(0, () => [[span(text, 'dim')]])], panels: [], stale, run: null, short: text }
 }

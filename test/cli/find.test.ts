@@ -8,7 +8,7 @@ import { tempDir } from '../helpers/temp-dir.ts'
 import { openApp } from '../operations/pages-project.ts'
 import { perform } from '../operations/perform.ts'
 
-it('finds and completes the name of each of more than a thousand stages', async () => {
+it('finds and completes names among more than a thousand stages', async () => {
   const app = await openApp(await tempDir())
   const { stage } = await perform(app, createStage, { name: 'Sale' })
   const { db, now } = await app.records()

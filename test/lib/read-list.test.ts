@@ -34,7 +34,7 @@ it('ends when the list is shorter than its last length', async () => {
   expect(await readList(read, (item) => item)).toEqual(names(1001))
 })
 
-it('leaves out no item when others are deleted meanwhile', async () => {
+it('misses no item when others are deleted meanwhile', async () => {
   const list = names(4500)
   const deleted: string[] = []
   const { items } = await readChanging(list, (nth) => nth < 6 && deleted.push(...list.splice(3 + nth, nth * 9)))
@@ -42,13 +42,13 @@ it('leaves out no item when others are deleted meanwhile', async () => {
   expect(items.filter((item) => !list.includes(item) && !deleted.includes(item))).toEqual([])
 })
 
-it('leaves out no item when most of the list is deleted meanwhile', async () => {
+it('misses no item when most of the list is deleted meanwhile', async () => {
   const list = names(3000)
   const { items } = await readChanging(list, (nth) => void (nth === 3 && list.splice(0, 2900)))
   expect(items).toEqual(expect.arrayContaining(names(3000).slice(2900)))
 })
 
-it('has each item once when others are added before it', async () => {
+it('returns each item once when others are added before it', async () => {
   const list = names(2500)
   const { items } = await readChanging(list, (nth) => list.unshift(`new ${nth}`))
   expect(items).toEqual(names(2500))

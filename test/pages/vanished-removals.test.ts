@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { draft, openPages, origin, store } from '../stores/pages.ts'
 import { until } from '../helpers/until.ts'
 
-/** A store that serves pages, and one that has read nothing from it; both lost their files, which the first has noticed. */
+/** Opens two stores whose files then vanish: one serves pages and has noticed, the other has read nothing. */
 async function openWithoutFiles() {
   const { pages: serving, directory } = await openPages()
   const removals: string[] = []

@@ -34,7 +34,7 @@ export type Verdict =
 
 const firstBackoff = 500
 const maxBackoff = 30_000
-/** Retries of a page that was purged during each fetch: over 80 seconds, after which most bursts of purges have ended. */
+/** Retries of a page that is purged during each fetch. They wait up to 88 seconds in total, and most bursts of purges end sooner. */
 export const purgeRetries = 20
 /** A purge may be over at once, so these retries do not wait longer (milliseconds). */
 const maxPurgeBackoff = 5_000
