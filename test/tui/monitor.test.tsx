@@ -26,7 +26,7 @@ describe('the screen of a warmup', () => {
       'Worker slots 12',
       'Slowest 10',
       'Failed 45',
-      'q leave, the warmup goes on',
+      'q leave; the warmup continues',
     ]) {
       expect(text()).toContain(part)
     }
@@ -45,7 +45,7 @@ describe('the screen of a warmup', () => {
     expect(lines).toHaveLength(rows)
     for (const line of lines) expect(cells(line)).toBe(columns - 1)
     expect(lines[0]).toContain('pagecache warmup')
-    expect(lines.at(-1)).toContain('q leave, the warmup goes on')
+    expect(lines.at(-1)).toContain('q leave; the warmup continues')
     await expect(text(columns, rows)).toMatchFileSnapshot(`screens/warmup-${columns}x${rows}.txt`)
   })
 

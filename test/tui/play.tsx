@@ -42,7 +42,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => abor
 const { error } = await runTui({
   source,
   tabs: [warmupTab(null)],
-  leaving: () => 'leave, the warmup goes on',
+  leaving: () => 'leave; the warmup continues',
   untilEnd: false,
   signal: abort.signal,
   directory: tmpdir(),

@@ -15,7 +15,7 @@ export function start(answers: Record<string, unknown> = {}, mayWrite: boolean |
   const session = new Session({
     source,
     tabs: [warmupTab(null)],
-    leaving: () => 'leave, the warmup goes on',
+    leaving: () => 'leave; the warmup continues',
     untilEnd: false,
     now: () => state.now,
     time: () => Date.parse('2026-11-21T12:51:40Z'),
