@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type Database from 'better-sqlite3'
 import {
@@ -40,6 +41,9 @@ class SqliteCompiler extends SqliteQueryCompiler {
 
 const commit = 'COMMIT'
 
+/** How long queries may take in one turn of the event loop, in milliseconds. Those that follow wait for the next turn. */
+const mostPerTurn = 1
+
 class SqliteDriver implements Driver {
   readonly #database: Database.Database
   readonly #connection: SqliteConnection
@@ -51,7 +55,9 @@ class SqliteDriver implements Driver {
 
   async init(): Promise<void> {}
 
+  /** SQLite answers at once, so a chain of transactions would run in a single turn, while visitors wait. */
   async acquireConnection(): Promise<DatabaseConnection> {
+    if (this.#connection.timeInTurn > mostPerTurn) await nextTurn()
     return this.#connection
   }
 
@@ -89,6 +95,8 @@ class SqliteConnection implements DatabaseConnection {
   readonly #statements = new LRUCache<string, Database.Statement>({ max: statementLimit })
   /** Whether the open transaction, or the one about to begin, need not wait for the disk. */
   isUnsynced = false
+  /** How long queries have taken in this turn of the event loop, in milliseconds. */
+  timeInTurn = 0
   /** The setting of the connection, as it was opened. */
   #synchronous: 'FULL' | 'NORMAL' = 'FULL'
 
@@ -119,6 +127,16 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   #run<R>(query: CompiledQuery): QueryResult<R> {
+    const started = performance.now()
+    try {
+      return this.#answer<R>(query)
+    } finally {
+      if (this.timeInTurn === 0) setImmediate(() => (this.timeInTurn = 0))
+      this.timeInTurn += performance.now() - started
+    }
+  }
+
+  #answer<R>(query: CompiledQuery): QueryResult<R> {
     const statement = this.#prepare(query.sql)
     if (statement.reader) return { rows: statement.all(query.parameters) as R[] }
     const { changes } = statement.run(query.parameters)
