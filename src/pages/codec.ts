@@ -1,6 +1,6 @@
 import { pipeline, Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import zlib from 'node:zlib'
+import zlib, { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { cheapGzipLevel, KeptCompressor } from './kept-compressor.ts'
 import type { Encoding } from './page.ts'
 import { ZstdFrames } from './zstd-frames.ts'
@@ -103,7 +103,7 @@ export async function encodeCheaply(body: Buffer, encoding: CheapEncoding): Prom
 /** Frames of a body that is decoded at once: each takes as long as a small page. */
 const mostFramesAtOnce = 16
 
-const decodersAtOnce = { br: zlib.brotliDecompressSync, gzip: zlib.gunzipSync, zstd: decodeZstd }
+const decodersAtOnce = { br: brotliDecompressSync, gzip: gunzipSync, zstd: decodeZstd }
 
 function decodeZstd(body: Buffer, { maxOutputLength }: { maxOutputLength: number }): Buffer {
   const parts = new ZstdFrames().split(body)

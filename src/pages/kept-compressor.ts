@@ -16,9 +16,9 @@ const chunkSize = 64 * 1024
 
 /** `reset` of a zstd compressor also resets its level, so it has Node's default. */
 const engines = {
-  gzip: { open: () => zlib.createGzip({ level: cheapGzipLevel, chunkSize }), end: zlib.constants.Z_FINISH },
-  zstd: { open: () => zlib.createZstdCompress({ chunkSize }), end: zlib.constants.ZSTD_e_end },
-}
+  gzip: { open: () => zlib.createGzip({ level: cheapGzipLevel, chunkSize }), end: 'Z_FINISH' },
+  zstd: { open: () => zlib.createZstdCompress({ chunkSize }), end: 'ZSTD_e_end' },
+} as const
 
 /**
  * Compresses one body after the other with the same compressor. `zlib.gzipSync` and the like create one for each body: a quarter of a
@@ -39,7 +39,7 @@ export class KeptCompressor {
     // Not kept if it fails.
     this.#engine = null
     const handle = engine._handle
-    const shared = engine._processChunk(body, end)
+    const shared = engine._processChunk(body, zlib.constants[end])
     engine._handle = handle
     engine.removeAllListeners('error')
     engine.reset()

@@ -17,10 +17,6 @@ export class PageIndex {
   readonly counters: Counters
   readonly log: RemovalLog
   readonly reads: PageReads
-  readonly writes: PageWrites
-  readonly choices: PageChoices
-  readonly traces: Traces
-  readonly files: FileUses
   readonly evictions: Evictions
   /** Identity of each vital part of the store when the index was opened. */
   readonly identities: readonly (string | null)[]
@@ -30,6 +26,10 @@ export class PageIndex {
   readonly #commitQuery: Statement<[]>
   readonly #rollbackQuery: Statement<[]>
   readonly #getDataVersionQuery: Statement<[], number>
+  #writes: PageWrites | null = null
+  #choices: PageChoices | null = null
+  #traces: Traces | null = null
+  #files: FileUses | null = null
 
   /** @throws UnusableIndex or SQLite's error */
   constructor(places: Places, options: { readonly?: boolean } = {}) {
@@ -42,10 +42,6 @@ export class PageIndex {
       this.log = new RemovalLog(database)
       this.reads = new PageReads(database, this.counters)
       this.evictions = new Evictions(database)
-      this.writes = new PageWrites(database, this.counters, this.evictions)
-      this.choices = new PageChoices(database)
-      this.traces = new Traces(database)
-      this.files = new FileUses(database)
       this.#beginQuery = database.prepare('BEGIN IMMEDIATE')
       this.#commitQuery = database.prepare('COMMIT')
       this.#rollbackQuery = database.prepare('ROLLBACK')
@@ -58,6 +54,24 @@ export class PageIndex {
       database.close()
       throw error
     }
+  }
+
+  // A command that only reads does not prepare the forty statements of the following.
+
+  get writes(): PageWrites {
+    return (this.#writes ??= new PageWrites(this.#database, this.counters, this.evictions))
+  }
+
+  get choices(): PageChoices {
+    return (this.#choices ??= new PageChoices(this.#database))
+  }
+
+  get traces(): Traces {
+    return (this.#traces ??= new Traces(this.#database))
+  }
+
+  get files(): FileUses {
+    return (this.#files ??= new FileUses(this.#database))
   }
 
   /** Changes when another connection commits. Takes about a microsecond. */
