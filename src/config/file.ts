@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, readFileSync, statSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import type { Document, LineCounter, YAMLError } from 'yaml'
 import { PagecacheError } from '../errors.ts'
@@ -57,8 +57,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 async function readText(file: string, label: string): Promise<string | null> {
   try {
-    // The path may be a pipe, or an endless device such as /dev/zero.
-    const bytes = await buffer(createReadStream(file, { end: maxBytes }))
+    const bytes = isOrdinary(file) ? readFileSync(file) : await buffer(createReadStream(file, { end: maxBytes }))
     if (bytes.length > maxBytes)
       throw new PagecacheError('CONFIG_INVALID', `${label} is not a configuration file: it is larger than 1 MB.`)
     return bytes.toString('utf8')
@@ -69,6 +68,12 @@ async function readText(file: string, label: string): Promise<string | null> {
     const why = reasons[code ?? ''] ?? (error as Error).message
     throw new PagecacheError('CONFIG_INVALID', `Could not read ${label}: ${why}.`, { cause: error })
   }
+}
+
+/** Whether a file can be read at once. The path may also be a pipe, or an endless device such as /dev/zero. */
+function isOrdinary(file: string): boolean {
+  const stats = statSync(file)
+  return stats.isFile() && stats.size > 0 && stats.size <= maxBytes
 }
 
 function toValues(document: Document, label: string, faults: Fault[]): Record<string, unknown> {

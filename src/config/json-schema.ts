@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { configSchema } from './schema.ts'
-import { jsonForms } from './values.ts'
+import { defaultOf, jsonForms } from './value.ts'
 
 /** A part of a JSON Schema. */
 export interface JsonSchema {
@@ -17,7 +17,8 @@ export function configJsonSchema(): JsonSchema {
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       const form = jsonForms.get(zodSchema)?.form
-      if (form !== undefined) Object.assign(jsonSchema, form)
+      const initial = defaultOf(zodSchema)
+      if (form !== undefined) Object.assign(jsonSchema, initial !== undefined && { default: initial }, form)
       // A section whose lines are all commented out is null for a YAML parser.
       else if (jsonSchema.type === 'object' || jsonSchema.type === 'array')
         Object.assign(jsonSchema, { type: [jsonSchema.type, 'null'] })

@@ -3,7 +3,7 @@ import { closest } from '../lib/closest.ts'
 import type { Variables } from './environment.ts'
 import { isGroup, type KeyPath } from './raw.ts'
 import { configSchema } from './schema.ts'
-import { valueKinds, type ValueKind } from './values.ts'
+import { valueKinds, type ValueKind } from './value.ts'
 
 /** The keys allowed at a path; empty unless it is a section. */
 export function knownKeys(path: KeyPath): string[] {

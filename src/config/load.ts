@@ -127,7 +127,7 @@ interface Layers {
 function applyLayers(file: ConfigFile | null, flags: ConfigFlags, variables: Variables, label: string): Layers {
   const overrides = new Map<string, Source>()
   let values = withoutEmptySections(file?.values ?? {})
-  for (const [name, path] of variablePaths()) {
+  for (const [name, path] of hasOwnVariable(variables) ? variablePaths() : []) {
     const text = nonEmpty(variables[name])
     if (text === undefined) continue
     values = withValue(values, path, toScalar(text))
@@ -165,6 +165,11 @@ function validate(layers: Layers, file: ConfigFile | null): Config {
   ]
   if (parsed.success && faults.length === 0) return parsed.data
   throw toConfigError(faults)
+}
+
+/** Whether any variable may be a setting. Naming those of all settings takes longer than reading the file. */
+function hasOwnVariable(variables: Variables): boolean {
+  return Object.keys(variables).some((name) => name.startsWith('PAGECACHE_'))
 }
 
 /** Converts a variable's text as YAML would: numbers, booleans and null. */

@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import { pageTypes } from '../pages/page.ts'
 import { maxWarmupConcurrency } from './warmup.ts'
 import { shops } from './presets.ts'
+import { withDefault } from './value.ts'
 import * as value from './values.ts'
 
 /** An optional object of keys with defaults. */
@@ -11,11 +12,6 @@ function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
 
 function list<Item extends z.ZodMiniType>(item: Item, initial: z.input<Item>[] = []) {
   return z.prefault(z.array(item), initial)
-}
-
-/** A value with a default, written as in the file. */
-function withDefault<Value extends z.ZodMiniType>(schema: Value, initial: string | number | boolean | null) {
-  return z.prefault(schema, initial as z.input<Value>)
 }
 
 const salesChannel = z.strictObject({

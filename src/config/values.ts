@@ -1,35 +1,10 @@
-import * as z from 'zod/mini'
 import { ipFamily } from '../lib/ip-family.ts'
 import { trimEndingSlashes } from '../lib/url.ts'
 import { canonicalUuid } from '../lib/uuid.ts'
 import { parseDuration, parseShare, parseSize } from '../lib/quantity.ts'
+import { value, valueKinds, type JsonForm } from './value.ts'
 
-/**
- * Value types of the configuration. Each has a description of the expected value, which is its error message; the loader adds the key
- * path, the value and the source.
- */
-export type ValueKind = 'plain' | 'duration' | 'size' | 'share'
-
-export const valueKinds = z.registry<{ kind: ValueKind }>()
-
-/** JSON Schema of each type of value as it is written in the file, for editors. It may accept more than the parser does. */
-export const jsonForms = z.registry<{ form: JsonForm }>()
-
-type JsonForm = Readonly<Record<string, unknown>>
-
-function value<T>(expected: string, parse: (input: unknown) => T | undefined, form: JsonForm = {}) {
-  const schema = z.pipe(
-    z.unknown(),
-    z.transform((input, context): T => {
-      const parsed = parse(input)
-      if (parsed !== undefined) return parsed
-      context.issues.push({ code: 'custom', message: expected, input })
-      return z.NEVER
-    }),
-  )
-  jsonForms.add(schema, { form })
-  return schema
-}
+/** Value types of the configuration. Each has a description of the expected value, which is its error message. */
 
 const string = { type: 'string' }
 const httpUrl = { ...string, pattern: '^[hH][tT][tT][pP][sS]?://' }
