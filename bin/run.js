@@ -24,11 +24,30 @@ async function start() {
   // Unlike an import, this does not run the getters of the modules' exports, which load further modules.
   const { enableCompileCache } = process.getBuiltinModule('node:module')
   const compiled = compiledCode()
-  if (compiled !== null) enableCompileCache(compiled)
+  const cached = compiled !== null && enableCompileCache(compiled).directory !== undefined
   if (process.argv[2] === '--version' || process.argv[2] === '-v') printVersion()
   else {
-    const { main } = await import('../dist/cli/main.js')
+    const { main } = await (cached ? loadCompiled() : loadMain())
     await main(process.argv.slice(2), { root: import.meta.dirname })
+  }
+}
+
+function loadMain() {
+  return import('../dist/cli/main.js')
+}
+
+/**
+ * Loads the command line with all its functions compiled. Node caches the code of a module before the module runs, when V8 has compiled
+ * few of its functions; the others would be compiled in each run. The flag also decides which cached code is valid, such as that of Node's
+ * own modules, so it is set only until the import has been compiled, which Node does before it returns.
+ */
+function loadCompiled() {
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
+  setFlagsFromString('--no-lazy')
+  try {
+    return loadMain()
+  } finally {
+    setFlagsFromString('--lazy')
   }
 }
 

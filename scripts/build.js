@@ -7,8 +7,9 @@ import { copyFileSync, globSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-import { lazyBuiltins } from './builtins.js'
+import { lazyBuiltins, lighterTimer } from './builtins.js'
 import { licencesOf } from './licences.js'
+import { lighterOclif } from './lighter-oclif.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -25,12 +26,23 @@ const threadEntries = [
 
 /** Everything that each command loads, and the page store, in one file each: looking for fifty small files takes longer than reading them. */
 const commandGroups = [
-  { name: 'command', test: /src\/(?:cli\/(?:main|base-command|output)|lib\/format-bytes)\.ts$/ },
+  {
+    name: 'command',
+    test: new RegExp(
+      [
+        'src/cli/(?:main|base-command|output|list|chart|present-traffic)\\.ts$',
+        'src/lib/(?:format-bytes|moment|timing)\\.ts$',
+        'src/operations/(?:own-node|read-pages)\\.ts$',
+        'zod/v4/mini/iso\\.js$',
+        'rolldown/runtime\\.js$',
+      ].join('|'),
+    ),
+  },
   { name: 'pages', test: /src\/pages\/filesystem-store\.ts$/ },
 ]
 
-/** Not bundled: native, loading own files at run time, or (`pg`, `redis`) only used where it is configured. */
-const external = ['better-sqlite3', 'pg', 'redis', 'undici']
+/** Not bundled: loading own files at run time (`undici`), or only used where it is configured. */
+const external = ['pg', 'redis', 'undici']
 
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 const bundled = [
@@ -47,7 +59,7 @@ async function bundle(patterns, groups) {
     cwd: root,
     input: entries(patterns),
     platform: 'node',
-    plugins: [standIns(), lighterOclif(), lighterH3(), lazyWidth(), lazyBuiltins()],
+    plugins: [standIns(), lighterOclif(), lighterH3(), lazyWidth(), nativeSqlite(), lighterTimer(), lazyBuiltins()],
     // React's development build takes twice as long to render.
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
@@ -62,11 +74,18 @@ async function bundle(patterns, groups) {
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name]-[hash].js',
     codeSplitting: { groups },
-    // Halves the bytes to read and to compare with the compile cache. Names are kept for readable stacks.
-    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+    // Halves the bytes to read, compare with the compile cache and compile. Names of functions and classes are kept for readable stacks.
+    minify: { compress: true, mangle: { toplevel: false, keepNames: true }, codegen: { removeWhitespace: true } },
   })
   await build.close()
+  for (const { code, fileName } of output)
+    if (/[^\0-\x7f]/.test(code)) writeFileSync(join(root, 'dist', fileName), inAscii(code))
   return modulesIn(output)
+}
+
+/** Escapes other characters: V8 needs two bytes for each character of a file, and longer to read it, if one of them is none of Latin-1. */
+function inAscii(code) {
+  return code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Paths of the modules in a bundle. */
@@ -112,39 +131,24 @@ async function bundleAdmin() {
 }
 
 /**
- * Replaces modules whose work is never needed: oclif detects WSL at every start for a user agent that pagecache never sends, which takes a
- * tenth of a short command's time. Ink imports React's development tools for its own development, and they are not installed.
+ * Replaces modules whose work is never needed. oclif uses `tinyglobby` without a manifest, `lilconfig` without its section in package.json,
+ * `minimatch` for plugins, which pagecache does not have, `cli-spinners` for progress that pagecache shows itself, and `wsl-utils` for a user agent that pagecache never sends. Ink imports React's
+ * development tools for its own development, and they are not installed.
  */
 function standIns() {
-  const codes = { 'wsl-utils': 'export const isWsl = false', 'react-devtools-core': 'export default {}' }
+  const codes = {
+    tinyglobby: "export function glob() { throw new Error('oclif.manifest.json is missing.') }",
+    lilconfig: 'export {}',
+    minimatch: 'export {}',
+    'cli-spinners': 'export default {}',
+    'wsl-utils': 'export const isWsl = false',
+    'react-devtools-core': 'export default {}',
+  }
   const filter = { id: new RegExp(`^(?:${Object.keys(codes).join('|')})$`) }
   return {
     name: 'stand-ins',
     resolveId: { filter, handler: (id) => id },
     load: { filter, handler: (id) => codes[id] },
-  }
-}
-
-/**
- * Makes oclif start faster, by a fifth of a short command: rarely used Node modules are loaded on use, files are read without
- * `node:fs/promises`, and command ids are compared by code unit instead of by locale, whose data would have to be loaded.
- */
-function lighterOclif() {
-  const declaration = /^const (\w+) = require\("(node:(?:child_process|fs\/promises|perf_hooks|readline))"\);$/gm
-  return {
-    name: 'lighter-oclif',
-    transform: {
-      filter: { id: /@oclif\/core\/lib\// },
-      handler: (code) =>
-        [...code.matchAll(declaration)]
-          .reduce(
-            (text, [line, name, builtin]) =>
-              text.replace(line, '').replaceAll(new RegExp(`\\b${name}\\.`, 'g'), `require("${builtin}").`),
-            code,
-          )
-          .replaceAll('require("node:fs/promises").readFile', 'require("node:fs").readFileSync')
-          .replaceAll(/\b(a(?:\.\w+)*)\.localeCompare\((b(?:\.\w+)*)\)/g, '($1 < $2 ? -1 : $1 > $2 ? 1 : 0)'),
-    },
   }
 }
 
@@ -183,13 +187,29 @@ function lighterH3() {
   }
 }
 
+/** Bundles the JavaScript of better-sqlite3, fourteen small files, and leaves its native part where it is installed. */
+function nativeSqlite() {
+  const installed = 'path.dirname(require.resolve("better-sqlite3/package.json"))'
+  return {
+    name: 'native-sqlite',
+    transform: {
+      filter: { id: /\/better-sqlite3\/lib\/binding\.js$/ },
+      handler: (code) =>
+        code
+          .replace('let DEFAULT_ADDON;', `const installed = ${installed};\nlet DEFAULT_ADDON;`)
+          .replaceAll("__dirname, '..'", 'installed')
+          .replace('require.main === module', 'false'),
+    },
+  }
+}
+
 /** @returns {Record<string, string>} output name in dist/, without extension → source file */
 function entries(patterns) {
   const files = globSync(patterns, { cwd: root })
   return Object.fromEntries(files.sort().map((file) => [file.replace(/^src\//, '').replace(/\.ts$/, ''), file]))
 }
 
-/** Writes the manifest as `oclif manifest` does, but faster (docs/decisions/0067-oclif-cli.md). */
+/** Writes the manifest as `oclif manifest` does, but faster (docs/decisions/0067-oclif-cli.md), and what src/cli/load-oclif.ts reads. */
 async function writeManifest() {
   const { Plugin } = await import('@oclif/core/config')
   const plugin = new Plugin({
@@ -203,4 +223,22 @@ async function writeManifest() {
   const commands = Object.entries(plugin.manifest.commands).sort(([a], [b]) => (a < b ? -1 : 1))
   const manifest = { ...plugin.manifest, commands: Object.fromEntries(commands) }
   writeFileSync(join(root, 'oclif.manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  const found = [
+    'id',
+    'aliases',
+    'hidden',
+    'hiddenAliases',
+    'isESM',
+    'pluginAlias',
+    'pluginName',
+    'pluginType',
+    'relativePath',
+  ]
+  const names = commands.map(([id, command]) => [id, Object.fromEntries(found.map((field) => [field, command[field]]))])
+  const { name, version, type, oclif } = plugin.pjson
+  const manifestOfNames = { ...manifest, commands: Object.fromEntries(names) }
+  writeFileSync(
+    join(root, 'dist/commands.json'),
+    JSON.stringify({ pjson: { name, version, type, oclif }, manifest: manifestOfNames }),
+  )
 }

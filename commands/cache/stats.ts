@@ -1,6 +1,6 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { watchFlags } from '#src/cli/flags.ts'
-import { presentStatistics, readRatios } from '#src/cli/present-statistics.ts'
+import { presentStatistics } from '#src/cli/present-statistics.ts'
 import { cacheStatistics } from '#src/operations/cache.ts'
 
 export default class CacheStats extends BaseCommand {
@@ -22,7 +22,12 @@ export default class CacheStats extends BaseCommand {
   }
 
   async #show() {
-    const ratios = this.jsonEnabled() ? null : await this.performing(readRatios)
+    const ratios = this.jsonEnabled() ? null : await this.#ratios()
     return this.perform(cacheStatistics, {}, (value, output) => presentStatistics(value, ratios, output))
+  }
+
+  async #ratios() {
+    const { readRatios } = await import('#src/cli/read-ratios.ts')
+    return this.performing(readRatios)
   }
 }

@@ -2,11 +2,7 @@ import { PagecacheError } from '../errors.ts'
 import { closest } from '../lib/closest.ts'
 import { readList, type ListPart } from '../lib/read-list.ts'
 import { canonicalUuid } from '../lib/uuid.ts'
-import { listApiClients } from '../operations/clients.ts'
-import { listFailedMessages } from '../operations/messenger.ts'
 import type { Performer } from '../operations/operation.ts'
-import { listStages } from '../operations/stages.ts'
-import { listWarmups } from '../operations/warmup.ts'
 
 /** Something that commands name by its id, a unique beginning of it, or its name. */
 export interface Named {
@@ -25,6 +21,8 @@ export interface Kind {
 
 /** The shortest beginning of an id that is looked up. */
 const shortest = 4
+
+// A command loads only the operations of the kind that it finds.
 
 function kind<Entry>(
   noun: string,
@@ -45,31 +43,35 @@ function kind<Entry>(
 export const stageKind = kind(
   'stage',
   'stage:list',
-  (performer, page) => performer.perform(listStages, page),
+  async (performer, page) => performer.perform((await import('../operations/stages.ts')).listStages, page),
   ({ id, name }) => ({ id, name }),
 )
 export const clientKind = kind(
   'client',
   'client:list',
-  (performer, page) => performer.perform(listApiClients, page),
+  async (performer, page) => performer.perform((await import('../operations/clients.ts')).listApiClients, page),
   ({ clientId, name }) => ({ id: clientId, name }),
 )
 export const warmupKind = kind(
   'warmup',
   'warmup:list',
-  (performer, page) => performer.perform(listWarmups, page),
+  async (performer, page) => performer.perform((await import('../operations/warmup.ts')).listWarmups, page),
   ({ id }) => ({ id, name: null }),
 )
 export const messageKind = kind(
   'failed message',
   'messenger:failed:show',
-  (performer, page) => performer.perform(listFailedMessages, page),
+  async (performer, page) => performer.perform(await failedMessages(), page),
   ({ id }) => ({ id, name: null }),
 )
 
+async function failedMessages() {
+  return (await import('../operations/messenger.ts')).listFailedMessages
+}
+
 /** Whether no message has failed: then there is nothing to ask the operator. */
 export async function hasNoFailed({ performer }: { performer: Performer }): Promise<boolean> {
-  return (await performer.perform(listFailedMessages, { limit: 1, offset: 0 })).total === 0
+  return (await performer.perform(await failedMessages(), { limit: 1, offset: 0 })).total === 0
 }
 
 /**

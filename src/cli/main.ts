@@ -1,20 +1,21 @@
 import { styleText } from 'node:util'
-import { Config } from '@oclif/core/config'
+import type { Config } from '@oclif/core/config'
 import { run } from '@oclif/core/run'
-import type { LoadOptions } from '@oclif/core/interfaces'
 import { allowsColor, forbidColor } from '../config/environment.ts'
 import { printable } from '../lib/safe-text.ts'
 import { unknownCommand } from './command-not-found.ts'
+import { loadOclif, type OclifOptions } from './load-oclif.ts'
 import { Output } from './output.ts'
 import { describeCauses, toFailure, type Failure } from './failure.ts'
 
 /** Runs a command line and sets the exit code. Does not exit, so that pending output is flushed. */
-export async function main(argv: readonly string[], options: LoadOptions): Promise<void> {
+export async function main(argv: readonly string[], options: OclifOptions): Promise<void> {
   if (argv.some((word) => word === '--no-color' || word === '--no-ansi')) forbidColor()
   try {
-    const config = await Config.load(options)
     if (argv[0] === 'help' && (await showHelpTopic(argv[1]))) return
-    const words = withColons(withoutHelpWord(argv), config)
+    const given = withoutHelpWord(argv)
+    const config = await loadOclif(options, (known) => withColons(given, known))
+    const words = withColons(given, config)
     assertKnown(words, config)
     await run(words, config)
   } catch (error) {

@@ -2,27 +2,14 @@ import { formatBytes } from '../lib/format-bytes.ts'
 import { formatDuration } from '../lib/format.ts'
 import type { Statistics } from '../operations/cache.ts'
 import { pageTypes, singular } from '../pages/page.ts'
-import { readTraffic } from '../operations/traffic.ts'
 import { presentList, type Column } from './list.ts'
-import type { Session } from './session.ts'
 import type { Output } from './output.ts'
 import { formatRatio } from './present-traffic.ts'
 
 /** Hit ratios, 0 to 1; null without any request for a page. */
-interface Ratios {
+export interface Ratios {
   lastHour: number | null
   lastDay: number | null
-}
-
-/** Reads the hit ratios of the last hour and day; null where the records are not readable, because the pages are shown without them. */
-export async function readRatios({ performer, signal }: Pick<Session, 'performer' | 'signal'>): Promise<Ratios | null> {
-  const read = async (last: string) => (await performer.perform(readTraffic, { last })).totals.hitRatio
-  try {
-    return { lastHour: await read('1h'), lastDay: await read('24h') }
-  } catch (error) {
-    if (signal.aborted) throw error
-    return null
-  }
 }
 
 function ratioPairs(ratios: Ratios | null): [string, string][] {

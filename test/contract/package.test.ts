@@ -68,7 +68,7 @@ describe('the published package', () => {
     const imported = code.flatMap((text) =>
       [
         ...text.matchAll(
-          /(?:\bfrom|\bimport\(?|\brequire\()\s*["'`]((?:@[a-z][\w.-]*\/)?[a-z][\w.-]*)(?:\/[\w./-]+)?["'`]/g,
+          /(?:\bfrom|\bimport\(?|\brequire\(|\bdirname\(__require\.resolve\()\s*["'`]((?:@[a-z][\w.-]*\/)?[a-z][\w.-]*)(?:\/[\w./-]+)?["'`]/g,
         ),
       ].map(([, name]) => name!),
     )
