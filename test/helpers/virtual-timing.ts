@@ -38,8 +38,8 @@ export class VirtualTiming implements Timing {
       for (let turn = 0; turn < 3; turn++) await nextTurn()
       if (settled) return promise
       const next = this.#sleepers.toSorted((a, b) => a.at - b.at)[0]
-      if (!next || statementsInFlight() > 0) {
-        // The wait may be for something real: a file, an answer of PostgreSQL, or another connection's lock.
+      if (!next || statementsInFlight() > 0 || isTurnPending()) {
+        // The wait may be for something real: a file, an answer of PostgreSQL, another connection's lock, or a turn of the event loop.
         if (performance.now() > busyUntil) throw new Error(`Nothing happens any more, at ${this.#now} ms`)
         await wait(1)
         continue
@@ -50,4 +50,9 @@ export class VirtualTiming implements Timing {
       next.wake()
     }
   }
+}
+
+/** Whether something waits for the next turn of the event loop, as SQLite queries do after one that took long. */
+function isTurnPending(): boolean {
+  return process.getActiveResourcesInfo().includes('Immediate')
 }
