@@ -10,6 +10,7 @@ import { rolldown } from 'rolldown'
 import { lazyBuiltins, lighterTimer } from './builtins.js'
 import { licencesOf } from './licences.js'
 import { lighterOclif } from './lighter-oclif.js'
+import { withReplacements } from './replacements.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -154,11 +155,12 @@ function standIns() {
 
 /** Bundles the library that `src/cli/cells.ts` requires. Like all modules that are only required, it runs at the first call. */
 function lazyWidth() {
+  const replacements = [['const require = createRequire(import.meta.url)', '']]
   return {
     name: 'lazy-width',
     transform: {
       filter: { id: /src\/cli\/cells\.ts$/ },
-      handler: (code) => code.replace('const require = createRequire(import.meta.url)', ''),
+      handler: (code, id) => withReplacements(code, id, replacements),
     },
   }
 }
@@ -170,7 +172,10 @@ function lazyWidth() {
 function lighterH3() {
   const srvx = 'lighter-srvx'
   const url = join(root, 'node_modules/srvx/dist/_chunks/_url.mjs')
-  const headers = /new FrozenHeaders\(({[^}]*})\)/g
+  const replacements = [
+    [/new FrozenHeaders\(({[^}]*})\)/g, '$1'],
+    ['extends Headers', ''],
+  ]
   return {
     name: 'lighter-h3',
     resolveId: { filter: { id: /^srvx$/ }, handler: () => srvx },
@@ -182,7 +187,7 @@ function lighterH3() {
     },
     transform: {
       filter: { id: /\/h3\/dist\/response\.mjs$/ },
-      handler: (code) => code.replaceAll(headers, '$1').replace('extends Headers', ''),
+      handler: (code, id) => withReplacements(code, id, replacements),
     },
   }
 }
@@ -190,15 +195,16 @@ function lighterH3() {
 /** Bundles the JavaScript of better-sqlite3, fourteen small files, and leaves its native part where it is installed. */
 function nativeSqlite() {
   const installed = 'path.dirname(require.resolve("better-sqlite3/package.json"))'
+  const replacements = [
+    ['let DEFAULT_ADDON;', `const installed = ${installed};\nlet DEFAULT_ADDON;`],
+    ["__dirname, '..'", 'installed'],
+    ['require.main === module', 'false'],
+  ]
   return {
     name: 'native-sqlite',
     transform: {
       filter: { id: /\/better-sqlite3\/lib\/binding\.js$/ },
-      handler: (code) =>
-        code
-          .replace('let DEFAULT_ADDON;', `const installed = ${installed};\nlet DEFAULT_ADDON;`)
-          .replaceAll("__dirname, '..'", 'installed')
-          .replace('require.main === module', 'false'),
+      handler: (code, id) => withReplacements(code, id, replacements),
     },
   }
 }

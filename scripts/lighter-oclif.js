@@ -1,3 +1,5 @@
+import { withReplacements } from './replacements.js'
+
 /** `const name = require("x")`, as TypeScript writes an import: whole, or as the default export. */
 const declaration = /^const (\w+) = (require\(["'][^"']+["']\)|__importDefault\(require\(["'][^"']+["']\)\));$/gm
 
@@ -34,17 +36,10 @@ export function lighterOclif() {
     name: 'lighter-oclif',
     transform: {
       filter: { id: /@oclif\/core\/lib\// },
-      handler: (code, id) => withLateRequires(withReplacements(code, id.split('/@oclif/core/lib/')[1])),
+      handler: (code, id) =>
+        withLateRequires(withReplacements(code, id, replacements[id.split('/@oclif/core/lib/')[1]] ?? [])),
     },
   }
-}
-
-/** @throws when oclif no longer contains what would be replaced */
-function withReplacements(code, file) {
-  return (replacements[file] ?? []).reduce((text, [from, to]) => {
-    if (!text.includes(from)) throw new Error(`@oclif/core/lib/${file} no longer contains: ${from}`)
-    return text.replaceAll(from, to)
-  }, code)
 }
 
 /** Writes the call of `require` where its value is used. */
