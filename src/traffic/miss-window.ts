@@ -13,8 +13,12 @@ const mostPaths = 2_000
 /** Characters. Longer paths are cut. */
 const longestPath = 256
 
-interface Counted {
-  miss: Miss
+/** A path among those that are counted. */
+interface Place {
+  /** The channel, the reason and the path, in lines. */
+  key: string
+  requests: number
+  originMs: number
   /** Its requests, and those of the path that had the place before. They order the paths and are not reported. */
   count: number
 }
@@ -24,55 +28,61 @@ interface Counted {
  * the least frequent one and inherits its count, so that a frequent path is found however many paths a crawler requests before it.
  */
 export class MissWindow {
-  readonly #misses = new Map<string, Counted>()
-  /** The paths by their count. */
-  readonly #byCount = new Map<number, Set<string>>()
-  /** The lowest count. */
+  readonly #byKey = new Map<string, Place>()
+  #places: Place[] = []
+  /** The lowest count, and from where on a place may have it. */
   #least = 1
+  #next = 0
 
   add(channelId: string, path: string, reason: string, originMs: number): void {
-    const key = `${channelId} ${reason} ${path}`
-    const known = this.#misses.get(key)
+    const key = `${channelId}\n${reason}\n${path.slice(0, longestPath)}`
+    const known = this.#byKey.get(key)
     if (known !== undefined) {
-      known.miss.requests += 1
-      known.miss.originMs += originMs
-      this.#byCount.get(known.count)!.delete(key)
-      this.#place(key, (known.count += 1))
+      known.requests += 1
+      known.originMs += originMs
+      known.count += 1
       return
     }
-    const count = this.#misses.size < mostPaths ? 1 : this.#removeLeast() + 1
-    const miss = { channelId, path: path.slice(0, longestPath), reason, requests: 1, originMs }
-    this.#misses.set(key, { miss, count })
-    this.#place(key, count)
+    const place = this.#places.length < mostPaths ? this.#add() : this.#leastFrequent()
+    this.#byKey.delete(place.key)
+    // The path is a part of the request's head, all of which it would keep in memory.
+    place.key = Buffer.from(key).toString()
+    place.requests = 1
+    place.originMs = originMs
+    place.count += 1
+    this.#byKey.set(place.key, place)
   }
 
   /** Returns the most frequent misses since the last call, each with the requests that were certainly its own, and forgets all. */
   take(most: number): Miss[] {
-    const misses = Array.from(this.#misses.values(), ({ miss }) => miss)
-    this.#misses.clear()
-    this.#byCount.clear()
+    const places = this.#places.toSorted((one, other) => other.requests - one.requests).slice(0, most)
+    this.#places = []
+    this.#byKey.clear()
     this.#least = 1
-    return misses.toSorted((one, other) => other.requests - one.requests).slice(0, most)
+    this.#next = 0
+    return places.map(toMiss)
   }
 
-  #place(key: string, count: number): void {
-    const group = this.#byCount.get(count)
-    if (group === undefined) this.#byCount.set(count, new Set([key]))
-    else group.add(key)
+  #add(): Place {
+    const place = { key: '', requests: 0, originMs: 0, count: 0 }
+    this.#places.push(place)
+    return place
   }
 
-  /** Removes one of the least frequent paths and returns its count. */
-  #removeLeast(): number {
+  /** Counts only rise, so places that were passed over need no second look before the lowest count rises. */
+  #leastFrequent(): Place {
     for (;;) {
-      const group = this.#byCount.get(this.#least)
-      const key = group?.values().next().value
-      if (key !== undefined) {
-        group!.delete(key)
-        this.#misses.delete(key)
-        return this.#least
+      while (this.#next < this.#places.length) {
+        const place = this.#places[this.#next++]!
+        if (place.count === this.#least) return place
       }
-      this.#byCount.delete(this.#least)
-      this.#least += 1
+      this.#next = 0
+      this.#least = this.#places.reduce((least, { count }) => Math.min(least, count), Infinity)
     }
   }
+}
+
+function toMiss({ key, requests, originMs }: Place): Miss {
+  const [channelId = '', reason = '', ...path] = key.split('\n')
+  return { channelId, path: path.join('\n'), reason, requests, originMs }
 }
