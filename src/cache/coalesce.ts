@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { SteadyMap } from '../lib/steady-map.ts'
 import type { Page } from '../pages/page.ts'
 import type { Fence } from '../pages/page-store.ts'
 import { digest } from './ledger.ts'
@@ -15,7 +16,7 @@ export interface Flight<T> {
  * that fetch may return the purged page.
  */
 export class Flights<T> {
-  readonly #flights = new Map<string, Flight<T>>()
+  readonly #flights = new SteadyMap<string, Flight<T>>()
   readonly #holds: (fence: Fence) => boolean
 
   constructor(holds: (fence: Fence) => boolean) {

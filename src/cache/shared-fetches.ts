@@ -1,5 +1,6 @@
 import type { Obtained, SharedPages } from '../cluster/shared/shared-pages.ts'
 import type { Clock } from '../lib/clock.ts'
+import { SteadyMap } from '../lib/steady-map.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { searchTagOf, searchTags } from '../pages/search-tags.ts'
@@ -42,7 +43,7 @@ export class SharedFetches {
   readonly #fetcher: Fetcher
   readonly #options: SharedOptions
   /** Number of fetches under way, by URL and by search tag. */
-  readonly #underWay = new Map<string, number>()
+  readonly #underWay = new SteadyMap<string, number>()
   readonly #flights: Flights<Landed>
   readonly #uncacheable = new Uncacheable()
   readonly #refused = new Refused()

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { SteadyMap } from '../lib/steady-map.ts'
 import { newBodyFile } from './body-files.ts'
 import { Gathering } from './gathering.ts'
 import { compact } from './memory-tier.ts'
@@ -42,8 +43,8 @@ export interface WriteQueueOptions {
  */
 export class WriteQueue {
   readonly #options: WriteQueueOptions
-  readonly #waiting = new Map<number, Waiting>()
-  readonly #byKey = new Map<string, Waiting[]>()
+  readonly #waiting = new SteadyMap<number, Waiting>()
+  readonly #byKey = new SteadyMap<string, Waiting[]>()
   /** The files that the writer was last asked to write. */
   #files = new Set<string>()
   readonly #recodes = new PagesToRecode()

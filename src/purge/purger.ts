@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { fromMessage, PagecacheError } from '../errors.ts'
 import { withYoungGeneration } from '../lib/steady-heap.ts'
+import { SteadyMap } from '../lib/steady-map.ts'
 import type { PageStore, SharedRemoval } from '../pages/page-store.ts'
 import type { Invalidated, Target } from './invalidation.ts'
 import { toKeys } from './purge-key.ts'
@@ -75,7 +76,7 @@ interface Waiting {
 class Purger {
   readonly #options: PurgerOptions
   readonly #endedThreads: number[] = []
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new SteadyMap<number, Waiting>()
   #outbox: { id: number; task: PurgerTask }[] = []
   #characters = 0
   #last = 0
@@ -195,7 +196,8 @@ class Purger {
   #rejectAll(threadId: number, error: unknown): void {
     this.#worker = null
     this.#outbox = []
-    for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(error ?? new Error('The purge thread has ended'))
+    for (const [id] of [...this.#waiting.entries()])
+      this.#take(id)?.reject(error ?? new Error('The purge thread has ended'))
     if (this.#closing !== null) return
     this.#endedThreads.push(threadId)
     this.#options.onError('The purge thread has ended', error)

@@ -1,3 +1,5 @@
+import { SteadyMap } from '../../lib/steady-map.ts'
+
 /**
  * A time-out that is moved with each request. Moving it costs a comparison: its timer is set anew only when it would be
  * too late, and when it was too early.
@@ -48,7 +50,7 @@ export class Deadline {
 export class Expiring<Item> {
   readonly #ms: number
   readonly #onExpired: (item: Item) => void
-  readonly #due = new Map<Item, number>()
+  readonly #due = new SteadyMap<Item, number>()
   readonly #deadline = new Deadline(() => this.#expire())
 
   constructor(ms: number, onExpired: (item: Item) => void) {
@@ -72,7 +74,7 @@ export class Expiring<Item> {
 
   /** The item that was added first. */
   first(): Item | undefined {
-    return this.#due.keys().next().value
+    return this.#due.entries().next().value?.[0]
   }
 
   close(): void {
@@ -82,7 +84,7 @@ export class Expiring<Item> {
 
   #expire(): void {
     const now = performance.now()
-    for (const [item, due] of this.#due) {
+    for (const [item, due] of this.#due.entries()) {
       if (due > now) return this.#deadline.set(due)
       this.#due.delete(item)
       this.#onExpired(item)
