@@ -4,7 +4,7 @@
  *   npx node bench/crawl.ts [--urls 500000] [--visits 600000] [--json]
  *
  * First it replays a trace: visitors who prefer some of 100,000 pages (Zipf), and a crawler that requests half as many new pages as there
- * are visits. It prints the visitors' hit ratio with the memory tier's policy (S3-FIFO), LRU and W-TinyLFU, and the cost of a hit. Then it lets wrk request new pages from
+ * are visits. It prints the visitors' hit ratio with the memory tier's policy, LRU and W-TinyLFU, and the cost of a hit. Then it lets wrk request new pages from
  * a daemon on core 0 (the shop is an nginx on core 1) and prints how far its resident memory rises above that of the start.
  * `--urls 0` omits that part; it needs nothing but this process otherwise.
  */
@@ -106,7 +106,7 @@ function print(): void {
     const cells = names.map((name) => `${(100 * row.ratios[name]!).toFixed(1)} %`)
     console.log(`| ${[row.skew, row.memory, row.crawler ? 'yes' : 'no', ...cells].join(' | ')} |`)
   }
-  console.log(`\nlook-up in memory: ${perHit['s3-fifo'].toFixed(0)} ns, with LRU ${perHit.lru.toFixed(0)} ns`)
+  console.log(`\nlook-up in memory: ${perHit.pagecache.toFixed(0)} ns, with LRU ${perHit.lru.toFixed(0)} ns`)
   if (memory === null) return
   const { start, peak, end, growth } = memory
   console.log(`\n${memory.urls.toLocaleString('en')} new pages in ${memory.seconds.toFixed(0)} s`)

@@ -10,7 +10,7 @@ export interface Policy {
 
 export const policies: Record<string, (capacity: number) => Policy> = {
   lru,
-  's3-fifo': fifo,
+  pagecache: fifo,
   'w-tinylfu': (capacity) => new TinyLfu(capacity),
 }
 

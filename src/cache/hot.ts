@@ -121,7 +121,7 @@ export class HotPath {
     if (page === undefined || page.fragments !== undefined) return null
     if (now >= page.staleAt || page.noCache || !this.#memory.takes(page.size)) return null
     const body = this.#store.readBodyNow(page)
-    return body === null || !this.#store.holds(fence) ? null : [this.#memory.offer(page, page.encoding, body)]
+    return body === null || !this.#store.holds(fence) ? null : [this.#memory.set(page, page.encoding, body)]
   }
 
   /** Counts a hit and the time it took, in milliseconds. */

@@ -14,10 +14,8 @@ interface Node<Value> {
   older: Node<Value> | null
 }
 
-/** The share of the capacity in which new entries must prove themselves. */
+/** The share of the capacity that new entries may take. */
 const freshShare = 0.1
-/** The share of the capacity that new entries may take while there are few proven ones: a crawl fills no more. */
-const mostFreshShare = 0.4
 /** Uses beyond these do not protect an entry longer. */
 const mostUses = 3
 
@@ -30,8 +28,9 @@ export interface FifoCacheOptions<Value> {
 }
 
 /**
- * A map bounded by the sizes of its values, which evicts by S3-FIFO (SOSP 2023). Entries that are never used again, such as
- * a crawler's, pass through a small queue and do not displace those that are. A use is one increment; nothing is reordered.
+ * A map bounded by the sizes of its values. A new entry is added only while new ones take less than their share. Otherwise its key is
+ * remembered, and it is added once it is offered again: entries that are used once, such as a crawler's, displace nothing. Of the others,
+ * the oldest that has not been used is evicted. A use is one increment; nothing is reordered.
  */
 export class FifoCache<Value> {
   readonly #options: FifoCacheOptions<Value>
@@ -57,40 +56,32 @@ export class FifoCache<Value> {
     return this.#nodes.get(key)?.value
   }
 
-  /** Adds or replaces a value and evicts others. A value above the capacity is not kept, nor is the one it replaces. */
+  /** Adds a value, unless it is new and not wanted yet, or replaces one. A value above the capacity is not kept, nor is the one it replaces. */
   set(key: string, value: Value): void {
     const { capacity, sizeOf } = this.#options
     const size = sizeOf(value, key)
     const known = this.#nodes.get(key)
     if (size > capacity) return void (known !== undefined && this.#remove(known))
-    const node = known ?? this.#create(key, value)
+    const node = known ?? this.#create(key, value, size)
+    if (node === null) return
     // In neither queue meanwhile, so that it does not evict itself.
     if (known !== undefined) node.queue.take(node)
-    while (!this.#hasRoom(size, node.queue)) this.#evict()
+    while (this.size + size > capacity) this.#evict()
     node.value = value
     node.size = size
     node.queue.push(node)
   }
 
-  /**
-   * Whether a value that can be had again is worth adding: it evicts nothing, or its key was offered or left recently. Remembers the
-   * key otherwise.
-   */
-  wants(key: string, size: number): boolean {
-    return this.#hasRoom(size, this.#fresh) || this.#departed.note(this.#departed.hashOf(key), this.#mostDeparted)
-  }
-
-  #hasRoom(size: number, queue: Queue<Value>): boolean {
+  /** Null for a new entry that would evict another, or exceed the share of new ones; it is wanted when it is offered again. */
+  #create(key: string, value: Value, size: number): Node<Value> | null {
     const { capacity } = this.#options
-    if (this.size + size > capacity) return false
-    // Below its share no new entry is evicted, so that a large one does not displace proven ones.
-    if (queue !== this.#fresh || queue.size <= capacity * freshShare) return true
-    return queue.size + size <= capacity * mostFreshShare
-  }
-
-  #create(key: string, value: Value): Node<Value> {
     const hashed = this.#departed.hashOf(key)
-    const queue = this.#departed.take(hashed) ? this.#proven : this.#fresh
+    const returns = this.#departed.take(hashed)
+    if (!returns && (this.size + size > capacity || this.#fresh.size > capacity * freshShare)) {
+      this.#departed.add(hashed, this.#mostDeparted)
+      return null
+    }
+    const queue = returns ? this.#proven : this.#fresh
     const node = { key, hashed, value, size: 0, uses: 0, queue, newer: null, older: null }
     this.#nodes.set(key, node)
     return node
@@ -127,21 +118,20 @@ export class FifoCache<Value> {
   }
 
   /**
-   * Evicts the oldest entry of a queue, or gives it another turn if it was used. Each use pays for one turn, so the cost per
+   * Evicts the oldest entry, new ones first, or gives it another turn if it was used. Each use pays for one turn, so the cost per
    * `set` is bounded however many entries are in use.
    */
   #evict(): void {
-    const { capacity } = this.#options
-    const fromFresh = this.#fresh.size > capacity * freshShare || this.#proven.oldest === null
-    const node = (fromFresh ? this.#fresh : this.#proven).oldest!
+    const isFresh = this.#fresh.oldest !== null
+    const node = (this.#fresh.oldest ?? this.#proven.oldest)!
     if (node.uses > 0) {
       node.queue.take(node)
-      node.uses = fromFresh ? 0 : node.uses - 1
+      node.uses = isFresh ? 0 : node.uses - 1
       node.queue = this.#proven
       this.#proven.push(node)
       return
     }
-    if (fromFresh) this.#departed.add(node.hashed, this.#mostDeparted)
+    if (isFresh) this.#departed.add(node.hashed, this.#mostDeparted)
     this.#remove(node)
   }
 
@@ -184,8 +174,8 @@ class Queue<Value> {
 }
 
 /**
- * Remembers which keys left last. Keys are kept as hashes: visitors choose their length. The secret prevents them from
- * choosing keys with the hash of another.
+ * Remembers which keys left last, or were offered and not added. Keys are kept as hashes: visitors choose their length. The secret prevents
+ * them from choosing keys with the hash of another.
  */
 class Departed {
   readonly #hashes = new Set<number>()
@@ -196,14 +186,7 @@ class Departed {
     this.#hashes.add(hashed)
   }
 
-  /** Whether the key is remembered. Adds it otherwise. */
-  note(hashed: number, most: number): boolean {
-    if (this.#hashes.has(hashed)) return true
-    this.add(hashed, most)
-    return false
-  }
-
-  /** Whether the key left, and forgets it. */
+  /** Whether the key is remembered, and forgets it. */
   take(hashed: number): boolean {
     return this.#hashes.delete(hashed)
   }

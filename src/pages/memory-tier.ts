@@ -92,7 +92,10 @@ export class MemoryTier {
     return this.#entries.get(key)
   }
 
-  /** Adds a page in place of the variant that it renews. Returns an entry even for one that is not kept: too large, or a template. */
+  /**
+   * Adds a page in place of the variant that it renews. Returns an entry even for one that is not kept: too large, a template, or requested
+   * once while there are enough such pages in memory.
+   */
   set(page: Page, encoding: Encoding, body: Buffer, assembly?: Assembly): MemoryEntry {
     const variant = variantOf(page)
     const others: MemoryEntry[] = []
@@ -111,12 +114,6 @@ export class MemoryTier {
     if (others.length >= this.#maxVariants) others.splice(leastRecentlyUsed(others), 1)
     this.#hold(page.key, [...others, entry])
     return entry
-  }
-
-  /** Adds a page that was read from disk if there is room, or if it was read or left memory recently. Returns an entry anyway. */
-  offer(page: Page, encoding: Encoding, body: Buffer): MemoryEntry {
-    const entry = toEntry(page, { [encoding]: body })
-    return this.#entries.wants(page.key, sizeOf([entry], page.key)) ? this.set(page, encoding, body) : entry
   }
 
   /** Adds another coding of a page's body. Does nothing if the page has left memory. */

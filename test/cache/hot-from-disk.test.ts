@@ -13,7 +13,7 @@ describe('a page that is on disk and not in memory', () => {
     const site = await openSite({ memory: 40_000, compression: false })
     onTestFinished(() => site.close())
     site.answers(({ target }) => ({ fields, body: `${target} ${html}` }))
-    for (const target of ['/a', ...Array.from({ length: 20 }, (_, number) => `/others/${number}`)])
+    for (const target of [...Array.from({ length: 20 }, (_, number) => `/others/${number}`), '/a'])
       await site.visit(target)
     site.origin.requests.length = 0
     return site

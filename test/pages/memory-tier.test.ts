@@ -55,34 +55,29 @@ it('a page validated by a 304 keeps the codings of its body', () => {
   expect(renewed.bodies).toEqual({ br: bodyOf('1'), gzip: bodyOf('2') })
 })
 
-it('evicts the least recently used pages above the size limit', () => {
+it('keeps few pages that were requested once, and displaces unused ones by those that are requested again', () => {
   const memory = new MemoryTier(megabyte)
-  memory.set(page('first'), 'identity', Buffer.alloc(100_000))
-  for (let n = 0; n < 30; n += 1) {
-    memory.set(page(`p${n}`), 'identity', Buffer.alloc(100_000))
-    expect(memory.get(draft('first').key)).toHaveLength(1)
-    expect(memory.bytes).toBeLessThanOrEqual(megabyte)
-  }
-  expect(memory.get(draft('p0').key)).toBeUndefined()
-  expect(memory.get(draft('p29').key)).toHaveLength(1)
+  const pages = Array.from({ length: 30 }, (_, n) => page(`p${n}`))
+  const set = (each: Page) => memory.set(each, 'identity', Buffer.alloc(100_000))
+  pages.forEach(set)
+  expect(memory.count).toBe(2)
+  pages.slice(20).forEach(set)
+  expect(pages.filter(({ key }) => memory.get(key) !== undefined)).toEqual(pages.slice(20))
+  expect(memory.bytes).toBeLessThanOrEqual(megabyte)
 })
 
-it('keeps a page from disk while there is room, and later once it is read from disk again', () => {
+it('returns an entry for a page that it does not keep, and keeps it the next time', () => {
   const memory = new MemoryTier(megabyte)
-  const body = Buffer.alloc(100_000)
-  const pages = Array.from({ length: 30 }, (_, n) => page(`p${n}`))
-  const isHeld = ({ key }: Page) => memory.get(key) !== undefined
-  for (const each of pages) memory.offer(each, 'identity', body)
-  expect(pages.filter(isHeld)).toEqual(pages.slice(0, 4))
-  const [last] = pages.slice(-1)
-  const entry = memory.offer(last!, 'identity', body)
-  expect(memory.get(last!.key)).toEqual([entry])
-  expect(memory.bytes).toBeLessThanOrEqual(megabyte)
+  for (let n = 0; n < 5; n++) memory.set(page(`p${n}`), 'br', Buffer.alloc(100_000))
+  const entries = [1, 2].map(() => memory.set(page('a'), 'br', bodyOf('1')))
+  expect(entries.map(({ bodies }) => bodies)).toEqual([{ br: bodyOf('1') }, { br: bodyOf('1') }])
+  expect(memory.get(draft('a').key)).toEqual([entries[1]])
 })
 
 it('counts added codings towards the size limit', () => {
   const memory = new MemoryTier(megabyte)
   memory.set(page('a'), 'br', Buffer.alloc(400_000))
+  memory.set(page('b'), 'br', Buffer.alloc(400_000))
   const entry = memory.set(page('b'), 'br', Buffer.alloc(400_000))
   memory.addBody(entry, 'identity', Buffer.alloc(400_000))
   expect(memory.get(draft('a').key)).toBeUndefined()
