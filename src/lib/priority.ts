@@ -7,12 +7,12 @@ import { basename } from 'node:path'
  * serving thread, so it does not starve.
  */
 const behindVisitors = 5
-/** If the garbage collector is slower, memory grows: a crawl takes 20 MB more with 5, and 80 MB more with 10. */
-const slightlyBehind = 3
+/** The more they are held up, the more memory their work takes: a crawl takes 40 MB more with 10 than with 3, and 150 MB more with 19. */
+const farBehind = 10
 
 /** Nice values to add for the threads of V8 (garbage collection, compilation) and libuv (files, compression, name look-ups), by Node's names. */
 const helpers = new Map([
-  ['V8Worker', slightlyBehind],
+  ['V8Worker', farBehind],
   ['libuv-worker', behindVisitors],
 ])
 

@@ -39,12 +39,12 @@ describe.runIf(process.platform === 'linux')('priority of threads', () => {
     const nices = await nicesAfter('lowerHelperThreads()', 3)
     expect(nices).toMatchObject({ MainThread: [3], WorkerThread: [8], 'libuv-worker': [8, 8, 8, 8] })
     expect(nices['V8Worker']?.length).toBeGreaterThan(0)
-    expect(new Set(nices['V8Worker'])).toEqual(new Set([6]))
+    expect(new Set(nices['V8Worker'])).toEqual(new Set([13]))
   })
 
   it('lowers them once, and to the lowest priority at most', async () => {
     const nices = await nicesAfter('lowerHelperThreads(); lowerHelperThreads()', 15)
     expect(nices).toMatchObject({ MainThread: [15], WorkerThread: [19], 'libuv-worker': [19, 19, 19, 19] })
-    expect(new Set(nices['V8Worker'])).toEqual(new Set([18]))
+    expect(new Set(nices['V8Worker'])).toEqual(new Set([19]))
   })
 })
