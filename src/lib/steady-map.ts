@@ -4,7 +4,7 @@ const placeholders = 256
 /**
  * A map whose entries come and go within milliseconds, in the order in which they were added. V8 gives a `Map` with few entries a new table at
  * almost every deletion. The old table still refers to the new one and to all entries, so once one table has become old,
- * the garbage collector of the young generation takes all that follow for alive (docs/decisions/0148-garbage-that-stays.md). This map gets a new table every few hundred entries.
+ * the garbage collector of the young generation takes all that follow for alive (docs/decisions/0148-tables-of-maps.md). This map gets a new table every few hundred entries.
  */
 export class SteadyMap<Key, Value> {
   readonly #map = new Map<Key | symbol, Value>()
