@@ -1,4 +1,5 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { letVisitorsIn } from '../lib/priority.ts'
 import { isStorageError } from './faults.ts'
 import type { BodyFiles, WrittenFile } from './body-files.ts'
 import type { Housekeeper } from './housekeeper.ts'
@@ -11,6 +12,10 @@ import type { SharedIndex } from './shared-index.ts'
 
 /** The most pages that one group evicts; the rest is evicted in the background. */
 const evictionSlice = 64
+/** Pages that are inserted without a pause: about half a millisecond. */
+const insertsAtOnce = 5
+/** From this size on, a group has no pauses: so many pages come that storing them must not take longer. */
+const largeGroup = 64
 /** Pages evicted to store one page while the file system is short of space. */
 const roomForOne = 4
 
@@ -97,7 +102,8 @@ export class GroupWrites {
   #insert(index: PageIndex, group: readonly NewPage[], written: ReadonlyMap<NewPage, Written>): (Page | null)[] {
     const { maxSize, maxVariants, now, bodies, housekeeper } = this.#parts
     const admits = index.log.judge()
-    const stored = group.map((page) => {
+    const stored = group.map((page, at) => {
+      if (at % insertsAtOnce === insertsAtOnce - 1 && group.length < largeGroup) letVisitorsIn()
       const body = written.get(page)?.body ?? null
       if (body === null || !admits(page.fence, page.draft)) return null
       return index.writes.insert(page.draft, body, maxVariants, now())

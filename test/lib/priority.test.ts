@@ -39,7 +39,7 @@ describe.runIf(process.platform === 'linux')('priority of threads', () => {
     const nices = await nicesAfter('lowerHelperThreads()', 3)
     expect(nices).toMatchObject({ MainThread: [3], WorkerThread: [8], 'libuv-worker': [8, 8, 8, 8] })
     expect(nices['V8Worker']?.length).toBeGreaterThan(0)
-    expect(new Set(nices['V8Worker'])).toEqual(new Set([13]))
+    expect(new Set(nices['V8Worker'])).toEqual(new Set([8]))
   })
 
   it('lowers them once, and to the lowest priority at most', async () => {
@@ -47,4 +47,24 @@ describe.runIf(process.platform === 'linux')('priority of threads', () => {
     expect(nices).toMatchObject({ MainThread: [15], WorkerThread: [19], 'libuv-worker': [19, 19, 19, 19] })
     expect(new Set(nices['V8Worker'])).toEqual(new Set([19]))
   })
+})
+
+it('lets only worker threads sleep for the serving thread', async () => {
+  const count = `
+    let calls = 0
+    const { wait } = Atomics
+    Atomics.wait = (...given) => ((calls += 1), wait(...given))
+    const { letVisitorsIn } = await import(${JSON.stringify(module)})
+    for (let n = 0; n < 3; n++) letVisitorsIn()`
+  const script = `
+    import { once } from 'node:events'
+    import { Worker } from 'node:worker_threads'
+    ${count}
+    const code = ${JSON.stringify(`import { parentPort } from 'node:worker_threads'
+${count}
+parentPort.postMessage(calls)`)}
+    const [inWorker] = await once(new Worker(new URL('data:text/javascript,' + encodeURIComponent(code))), 'message')
+    console.log(JSON.stringify([calls, inWorker]))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
+  expect(JSON.parse(stdout)).toEqual([0, 3])
 })
