@@ -30,7 +30,7 @@ describe('several processes', () => {
       await until(() => {
         const lowered = children.map(lowerPriorities)
         return (
-          lowered.filter(({ WorkerThread: w, V8Worker: v }) => String(w) === '5,5' && v?.every((by) => by === 3))
+          lowered.filter(({ WorkerThread: w, V8Worker: v }) => String(w) === '5,5' && v?.every((by) => by === 5))
             .length === 2
         )
       })
