@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 import { basename } from 'node:path'
-import { isMainThread } from 'node:worker_threads'
 
 /**
  * Added to the nice value of the process; Linux has one per thread. A thread at 5 still gets a quarter of a core that it shares with the
@@ -14,11 +13,15 @@ const behindVisitors = 5
  */
 const helpers = new Set(['V8Worker', 'libuv-worker'])
 
+/** Whether visitors do not wait for this thread. */
+let isBehind = false
+
 /**
  * Lets the thread that serves visitors go first where it shares a core with the calling worker thread. Otherwise Linux gives the worker
  * that core for up to 4 ms at a time. Does nothing on other systems, where a thread has no priority of its own.
  */
 export function yieldToVisitors(): void {
+  isBehind = true
   whereThreadsAreKnown(() => lower(Number(basename(readlinkSync('/proc/thread-self')))))
 }
 
@@ -28,10 +31,10 @@ const shortest = 0.05
 
 /**
  * Lets the calling worker thread sleep for a moment, within a step that cannot be interrupted. Priority decides who gets a core next, but
- * Linux does not take it from a thread within the first three milliseconds. Does nothing in the thread that serves visitors.
+ * Linux does not take it from a thread within the first three milliseconds. Does nothing in a thread that has not called `yieldToVisitors`.
  */
 export function letVisitorsIn(): void {
-  if (!isMainThread) Atomics.wait(sleeper, 0, 0, shortest)
+  if (isBehind) Atomics.wait(sleeper, 0, 0, shortest)
 }
 
 /** Lowers the priority of the helper threads of this process in the same way; see `yieldToVisitors`. */

@@ -14,7 +14,7 @@ import type { SharedIndex } from './shared-index.ts'
 const evictionSlice = 64
 /** Pages that are inserted without a pause: about half a millisecond. */
 const insertsAtOnce = 5
-/** From this size on, a group has no pauses: so many pages come that storing them must not take longer. */
+/** From this size on, a group has no pauses: more pages are waiting, and storing them must not take longer. */
 const largeGroup = 64
 /** Pages evicted to store one page while the file system is short of space. */
 const roomForOne = 4
