@@ -97,10 +97,11 @@ export class MemoryTier {
    * once while there are enough such pages in memory.
    */
   set(page: Page, encoding: Encoding, body: Buffer, assembly?: Assembly): MemoryEntry {
-    const variant = variantOf(page)
     const others: MemoryEntry[] = []
     let bodies: MemoryEntry['bodies'] = {}
-    for (const entry of this.#entries.peek(page.key) ?? []) {
+    const known = this.#entries.peek(page.key) ?? []
+    const variant = known.length === 0 ? '' : variantOf(page)
+    for (const entry of known) {
       if (variantOf(entry.page) !== variant) others.push(entry)
       // The same page after a 304: other codings of its body remain valid.
       else if (entry.page.id === page.id && assembly === undefined) bodies = entry.bodies
