@@ -9,13 +9,12 @@ import type { Page } from './page.ts'
 import type { NewPage } from './page-store.ts'
 import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
+import { groupPages } from './writer-messages.ts'
 
 /** The most pages that one group evicts; the rest is evicted in the background. */
 const evictionSlice = 64
-/** Pages that are inserted without a pause: about half a millisecond. */
+/** Pages that are inserted without a pause: about half a millisecond. A full group has none, since more pages wait. */
 const insertsAtOnce = 5
-/** From this size on, a group has no pauses: more pages are waiting, and storing them must not take longer. */
-const largeGroup = 64
 /** Pages evicted to store one page while the file system is short of space. */
 const roomForOne = 4
 
@@ -103,7 +102,7 @@ export class GroupWrites {
     const { maxSize, maxVariants, now, bodies, housekeeper } = this.#parts
     const admits = index.log.judge()
     const stored = group.map((page, at) => {
-      if (at % insertsAtOnce === insertsAtOnce - 1 && group.length < largeGroup) letVisitorsIn()
+      if (at % insertsAtOnce === insertsAtOnce - 1 && group.length < groupPages) letVisitorsIn()
       const body = written.get(page)?.body ?? null
       if (body === null || !admits(page.fence, page.draft)) return null
       return index.writes.insert(page.draft, body, maxVariants, now())

@@ -12,12 +12,11 @@ import { PagesToRecode } from './recoder.ts'
 import { selects } from './removals.ts'
 import type { SharedIndex } from './shared-index.ts'
 import { sizeOf, type Waiting } from './waiting-page.ts'
-import { toGroupTask, toHitTasks, type GroupWritten, type WriterTask } from './writer-messages.ts'
+import { groupPages, toGroupTask, toHitTasks, type GroupWritten, type WriterTask } from './writer-messages.ts'
 
 /** The most that waits to be stored, in bytes: about 6,000 compressed pages, which take less than a second. */
 const mostBytes = 32 * 1024 ** 2
-/** Pages and bytes per transaction: a few milliseconds, since other processes wait for it. */
-const groupPages = 64
+/** Bytes per transaction, like `groupPages`. */
 const groupBytes = 1024 ** 2
 /** How long pages gather that no warmup waits for, in ms: a transaction of one page costs four times its share of a group. */
 const gatherFor = 50

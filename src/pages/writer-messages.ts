@@ -2,6 +2,9 @@ import type { ErrorMessage } from '../errors.ts'
 import type { Page, PageDraft } from './page.ts'
 import type { Fence, NewPage, StoredHits } from './page-store.ts'
 
+/** Pages per transaction of the writer thread: a few milliseconds, since other processes wait for it. */
+export const groupPages = 64
+
 /** The start data of the writer thread. */
 export interface WriterData {
   /** The application cache directory. */

@@ -196,8 +196,7 @@ class Purger {
   #rejectAll(threadId: number, error: unknown): void {
     this.#worker = null
     this.#outbox = []
-    for (const [id] of [...this.#waiting.entries()])
-      this.#take(id)?.reject(error ?? new Error('The purge thread has ended'))
+    for (const [id] of this.#waiting.entries()) this.#take(id)?.reject(error ?? new Error('The purge thread has ended'))
     if (this.#closing !== null) return
     this.#endedThreads.push(threadId)
     this.#options.onError('The purge thread has ended', error)
