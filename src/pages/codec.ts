@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import zlib, { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { cheapGzipLevel, KeptCompressor } from './kept-compressor.ts'
+import { cheapGzipLevel, KeptCompressor } from './kept-engine.ts'
 import type { Encoding } from './page.ts'
 import { ZstdFrames } from './zstd-frames.ts'
 

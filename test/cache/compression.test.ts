@@ -1,7 +1,7 @@
 import zlib from 'node:zlib'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { encode } from '../../src/pages/codec.ts'
-import { KeptCompressor } from '../../src/pages/kept-compressor.ts'
+import { KeptCompressor } from '../../src/pages/kept-engine.ts'
 import type { Encoding } from '../../src/pages/page.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import { openSite, shopUrl, type Seen } from './site.ts'

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import { expect, it, onTestFinished } from 'vitest'
-import { KeptCompressor } from '../../src/pages/kept-compressor.ts'
+import { KeptCompressor } from '../../src/pages/kept-engine.ts'
 import { random } from '../helpers/random.ts'
 
 const decoders = { gzip: zlib.gunzipSync, zstd: zlib.zstdDecompressSync }
