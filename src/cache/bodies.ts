@@ -1,3 +1,4 @@
+import { SteadyMap } from '../lib/steady-map.ts'
 import { transcode } from '../pages/codec.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { Encoding, Page } from '../pages/page.ts'
@@ -24,7 +25,7 @@ interface Parts {
  */
 export class Bodies {
   readonly #parts: Parts & { transcodes: Transcodes }
-  readonly #loading = new Map<string, Promise<HeldPage | null>>()
+  readonly #loading = new SteadyMap<string, Promise<HeldPage | null>>()
   readonly #making = new WeakMap<HeldPage, Map<Encoding, Promise<Buffer>>>()
 
   constructor(parts: Parts) {

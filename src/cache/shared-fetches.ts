@@ -1,6 +1,6 @@
 import type { Obtained, SharedPages } from '../cluster/shared/shared-pages.ts'
 import type { Clock } from '../lib/clock.ts'
-import { SteadyMap } from '../lib/steady-map.ts'
+import { SteadyMap, SteadySet } from '../lib/steady-map.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { searchTagOf, searchTags } from '../pages/search-tags.ts'
@@ -48,7 +48,7 @@ export class SharedFetches {
   readonly #uncacheable = new Uncacheable()
   readonly #refused = new Refused()
   /** The pages that are renewed in the background. */
-  readonly #renewing = new Set<string>()
+  readonly #renewing = new SteadySet<string>()
 
   constructor(fetcher: Fetcher, options: SharedOptions) {
     this.#fetcher = fetcher

@@ -1,3 +1,5 @@
+import { SteadyMap, SteadySet } from './steady-map.ts'
+
 /** A share of a byte budget. */
 export interface Lease {
   /** Cancels the work that holds the bytes, when it stalls while others wait. Null: it cannot be cancelled. */
@@ -27,8 +29,8 @@ export class ByteBudget {
   readonly #patience: number
   readonly #waiting: { bytes: number; grant: (lease: Lease) => void }[] = []
   /** In order of their last progress, oldest first. */
-  readonly #holders = new Set<Holder>()
-  readonly #buffers = new Map<ArrayBufferLike, number>()
+  readonly #holders = new SteadySet<Holder>()
+  readonly #buffers = new SteadyMap<ArrayBufferLike, number>()
   #used = 0
   #timer: NodeJS.Timeout | null = null
 

@@ -45,6 +45,33 @@ export class SteadyMap<Key, Value> {
   }
 
   *values(): Generator<Value> {
-    for (const [, value] of this.entries()) yield value
+    if (this.size === 0) return
+    let at = 0
+    for (const value of this.#map.values()) if ((at += 1) > placeholders) yield value
+  }
+}
+
+/** A set whose items come and go within milliseconds; see `SteadyMap`. */
+export class SteadySet<Item> {
+  readonly #map = new SteadyMap<Item, true>()
+
+  get size(): number {
+    return this.#map.size
+  }
+
+  has(item: Item): boolean {
+    return this.#map.has(item)
+  }
+
+  add(item: Item): void {
+    this.#map.set(item, true)
+  }
+
+  delete(item: Item): boolean {
+    return this.#map.delete(item)
+  }
+
+  *[Symbol.iterator](): Generator<Item> {
+    for (const [item] of this.#map.entries()) yield item
   }
 }

@@ -1,4 +1,5 @@
 import type { PagecacheError } from '../errors.ts'
+import { UnderWay } from '../lib/under-way.ts'
 import { BodyFiles, newBodyFile } from './body-files.ts'
 import { BodyReads } from './body-reads.ts'
 import { takenByClear } from './cleared.ts'
@@ -73,7 +74,7 @@ class FilesystemStore implements PageStore {
   readonly #writes: GroupWrites
   readonly #recoder: Recoder
   readonly #queue: WriteQueue | null = null
-  readonly #running = new Set<Promise<unknown>>()
+  readonly #running = new UnderWay()
   #worker: RemovalWorker | null = null
   readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
 
@@ -182,15 +183,15 @@ class FilesystemStore implements PageStore {
 
   readBody(page: Page): Promise<Buffer | null> {
     const waiting = this.#queue?.body(page) ?? null
-    return waiting === null ? this.#track(this.#reads.all(page)) : Promise.resolve(waiting)
+    return waiting === null ? this.#running.track(this.#reads.all(page)) : Promise.resolve(waiting)
   }
 
   openBody(page: Page): Promise<OpenBody | null> {
-    return this.#track(this.settled(page).then(() => this.#reads.open(page)))
+    return this.#running.track(this.settled(page).then(() => this.#reads.open(page)))
   }
 
   async openSpool(): Promise<Spool | null> {
-    const handle = await this.#track(unlessStorageFails(this.#room.retry(() => this.#bodies.openNameless())))
+    const handle = await this.#running.track(unlessStorageFails(this.#room.retry(() => this.#bodies.openNameless())))
     return handle && new Spool(handle, (write) => this.#room.retry(write))
   }
 
@@ -207,7 +208,7 @@ class FilesystemStore implements PageStore {
   }
 
   async writeTogether(pages: readonly NewPage[]): Promise<(Page | null)[]> {
-    const stored = await this.#track(this.#writes.write(pages))
+    const stored = await this.#running.track(this.#writes.write(pages))
     if (stored.some((page) => page !== null)) this.#housekeeper.wake()
     return stored
   }
@@ -221,11 +222,11 @@ class FilesystemStore implements PageStore {
   }
 
   async recode(page: Page): Promise<Page | null> {
-    return this.#track(unlessStorageFails(this.#recoder.recode(page)))
+    return this.#running.track(unlessStorageFails(this.#recoder.recode(page)))
   }
 
   freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {
-    return this.#track(this.#freshen(page, draft, fence))
+    return this.#running.track(this.#freshen(page, draft, fence))
   }
 
   async #freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {
@@ -241,13 +242,13 @@ class FilesystemStore implements PageStore {
 
   recordHits(hits: readonly StoredHits[]): void {
     if (this.#shared.current === null || hits.length === 0) return
-    if (this.#queue !== null) return void this.#track(this.#queue.sendHits(hits))
+    if (this.#queue !== null) return void this.#running.track(this.#queue.sendHits(hits))
     const adding = this.#shared.write((index) => index.write(() => index.writes.addHits(hits)))
-    void this.#track(unlessStorageFails(adding))
+    void this.#running.track(unlessStorageFails(adding))
   }
 
   remove(selection: Selection, options?: RemoveOptions): Promise<number> {
-    return this.#track(this.#remove(selection, options))
+    return this.#running.track(this.#remove(selection, options))
   }
 
   handOver(worker: RemovalWorker | null): void {
@@ -260,7 +261,7 @@ class FilesystemStore implements PageStore {
   }
 
   removeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]> {
-    return this.#track(this.#remover.takeTogether(removals))
+    return this.#running.track(this.#remover.takeTogether(removals))
   }
 
   async taken(trace: number, after: number, limit: number): Promise<Taken[]> {
@@ -269,7 +270,7 @@ class FilesystemStore implements PageStore {
   }
 
   release(traces: readonly number[]): Promise<void> {
-    return this.#track(this.#housekeeper.release(traces))
+    return this.#running.track(this.#housekeeper.release(traces))
   }
 
   async #remove(selection: Selection, options?: RemoveOptions): Promise<number> {
@@ -282,19 +283,14 @@ class FilesystemStore implements PageStore {
   }
 
   sweep(): Promise<{ expired: number; orphans: number }> {
-    return this.#track(this.#housekeeper.sweep())
+    return this.#running.track(this.#housekeeper.sweep())
   }
 
   async close(): Promise<void> {
     await this.#housekeeper.stop()
-    const running = Promise.allSettled(this.#running)
+    const running = this.#running.settled()
     await this.#queue?.close(running)
     await running
     this.#shared.close()
-  }
-
-  #track<T>(work: Promise<T>): Promise<T> {
-    this.#running.add(work)
-    return work.finally(() => this.#running.delete(work))
   }
 }

@@ -1,4 +1,5 @@
 import { PagecacheError } from '../errors.ts'
+import { SteadySet } from '../lib/steady-map.ts'
 import { Arrivals } from './arrivals.ts'
 import {
   carryOut,
@@ -64,7 +65,7 @@ export class PurgeLanes {
   #wideRunning = 0
   #unique = 0
   /** When the intents that are being recorded were begun (milliseconds since the epoch). */
-  readonly #recording = new Set<{ at: number }>()
+  readonly #recording = new SteadySet<{ at: number }>()
 
   constructor(options: PurgingOptions, events: LaneEvents) {
     this.#options = options

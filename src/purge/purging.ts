@@ -1,6 +1,8 @@
 import { PagecacheError } from '../errors.ts'
 import type { ConsumeEvent } from '../queue/consume-event.ts'
 import { hasEnded, isSame } from '../lib/process-identity.ts'
+import { SteadySet } from '../lib/steady-map.ts'
+import { UnderWay } from '../lib/under-way.ts'
 import type { DeliverySetup } from './deliver/open-delivery.ts'
 import { toPlan, type PurgeOwner, type PurgingOptions } from './intent.ts'
 import { applyBudget } from './budget.ts'
@@ -70,10 +72,10 @@ class RecordedPurging {
   readonly #lanes: PurgeLanes
   readonly #stopping = new AbortController()
   /** Invalidations that this process is carrying out. */
-  readonly #inHand = new Set<number>()
+  readonly #inHand = new SteadySet<number>()
   /** Invalidations that failed here; the next check retries them. */
   readonly #failed = new Set<number>()
-  readonly #running = new Set<Promise<unknown>>()
+  readonly #running = new UnderWay()
   readonly #timer: NodeJS.Timeout
   #checking = false
 
@@ -87,14 +89,14 @@ class RecordedPurging {
           if (failed) this.#failed.add(id)
         }
       },
-      track: (work) => this.#track(work),
+      track: (work) => this.#running.track(work),
     })
-    this.#timer = setInterval(() => void this.#track(this.#check()), checkInterval)
+    this.#timer = setInterval(() => void this.#running.track(this.#check()), checkInterval)
     this.#timer.unref()
   }
 
   invalidate(invalidation: Invalidation): Promise<Invalidated> {
-    return this.#track(this.#invalidate(invalidation))
+    return this.#running.track(this.#invalidate(invalidation))
   }
 
   async #invalidate(invalidation: Invalidation): Promise<Invalidated> {
@@ -102,7 +104,7 @@ class RecordedPurging {
     const asked = toPlan(invalidation)
     const { plan, softened } = budget === null ? { plan: asked, softened: [] } : await applyBudget(pages, budget, asked)
     const { intent, pagesRemoved, nodes, tracing, unconfirmed } = await this.#lanes.add(plan)
-    if (tracing) void this.#track(this.#untilNextCheck(() => this.#traceUrls(intent.id)))
+    if (tracing) void this.#running.track(this.#untilNextCheck(() => this.#traceUrls(intent.id)))
     const invalidationId = invalidationIdOf({ created_at: intent.at, id: intent.id })
     const elsewhere = { ...(nodes !== null && { nodes }), ...(unconfirmed.length > 0 && { unconfirmed }) }
     return { invalidationId, pagesRemoved, softened, ...elsewhere }
@@ -217,18 +219,9 @@ class RecordedPurging {
     }
   }
 
-  async #track<T>(work: Promise<T>): Promise<T> {
-    this.#running.add(work)
-    try {
-      return await work
-    } finally {
-      this.#running.delete(work)
-    }
-  }
-
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#stopping.abort()
-    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+    while (this.#running.size > 0) await this.#running.settled()
   }
 }

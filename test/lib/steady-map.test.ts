@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { SteadyMap } from '../../src/lib/steady-map.ts'
+import { SteadyMap, SteadySet } from '../../src/lib/steady-map.ts'
 import { random } from '../helpers/random.ts'
 
 it.each([1, 2])('has the entries of a Map, in the same order (seed %i)', (seed) => {
@@ -22,4 +22,16 @@ it('entries may be deleted while they are iterated', () => {
   for (let n = 0; n < 3; n++) map.set(n, `v${n}`)
   for (const [key] of map.entries()) map.delete(key)
   expect(map.size).toBe(0)
+})
+
+it('a set has the items of a Set, in the same order', () => {
+  const next = random(3)
+  const [steady, plain] = [new SteadySet<number>(), new Set<number>()]
+  for (let step = 0; step < 5_000; step++) {
+    const item = Math.floor(next() * 40)
+    if (next() < 0.5) for (const set of [steady, plain]) set.add(item)
+    else expect(steady.delete(item)).toBe(plain.delete(item))
+    expect([steady.size, steady.has(item)]).toEqual([plain.size, plain.has(item)])
+    if (step % 100 === 0) expect([...steady]).toEqual([...plain])
+  }
 })
