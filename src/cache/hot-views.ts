@@ -20,8 +20,8 @@ export interface View {
   entry: MemoryEntry | null
   /** A slot for the rendered response bytes, kept as long as the view is valid. */
   bytes: Buffer | null
-  /** Most pages are requested less than once a second: `bytes` are kept from the second time on. */
-  isSent: boolean
+  /** How often it was sent without them: see `sendView`. */
+  sends: number
 }
 
 type Lasting = 'whole' | 'head' | 'not-modified'
@@ -81,6 +81,6 @@ function hit(entry: MemoryEntry, now: number): CacheStatus {
   return noted({ kind: 'hit', ttl: (entry.page.staleAt - now) / 1000 }, entry, now)
 }
 
-function rest(entry: MemoryEntry): Pick<View, 'entry' | 'bytes' | 'isSent'> {
-  return { entry, bytes: null, isSent: false }
+function rest(entry: MemoryEntry): Pick<View, 'entry' | 'bytes' | 'sends'> {
+  return { entry, bytes: null, sends: 0 }
 }

@@ -133,7 +133,7 @@ export class HotPath {
   #empty({ cookie }: HotRequest): View | null {
     const { bypassCookies } = this.#options
     const isEmpty = !this.#identifies(cookie) || isEmptyFor(parseCookies(cookie), bypassCookies)
-    return isEmpty ? { ...emptyAnswer(this.#now()), entry: null, bytes: null, isSent: false } : null
+    return isEmpty ? { ...emptyAnswer(this.#now()), entry: null, bytes: null, sends: 0 } : null
   }
 
   /** Whether any cookie may decide about the answer. */

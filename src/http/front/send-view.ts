@@ -7,6 +7,11 @@ import { headText, renderHead } from './render.ts'
 /** Bytes. Larger bodies are written after their head instead of being copied into one buffer with it. */
 const largestCopied = 64 * 1024
 
+/**
+ * From this time on, a view's response is put together once and kept. A view is valid for a second; memory that lives that long is marked by
+ * V8's garbage collector, which costs more than putting a few responses together again.
+ */
+const often = 10
 /** Bytes. Larger responses get a buffer of their own the first time too. */
 const largestShared = 16 * 1024
 /** Where small responses are put together, one after the other. A client that does not take one at once keeps the buffer. */
@@ -34,8 +39,7 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
     socket.uncork()
     return { flushed, bytes: body }
   }
-  if (!view.isSent) {
-    view.isSent = true
+  if (view.bytes === null && (view.sends += 1) < often) {
     const sent = sendShared(socket, headText(status, headers), body ?? nothing)
     if (sent !== null) return sent
   }
@@ -43,7 +47,7 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
   return { flushed: socket.write(view.bytes), bytes: view.bytes }
 }
 
-/** Sends a response that may never be sent again; null if it is too large. */
+/** Sends a response that may not be sent again soon; null if it is too large. */
 function sendShared(socket: Socket, head: string, body: Buffer): Sent | null {
   const length = head.length + body.length
   if (length > largestShared) return null

@@ -23,7 +23,7 @@ function connect(isSlow: boolean) {
 
 function viewOf(text: string): View {
   const headers: View['headers'] = [['Content-Length', String(text.length)]]
-  return { status: 200, headers, body: Buffer.from(text), entry: null, bytes: null, isSent: false }
+  return { status: 200, headers, body: Buffer.from(text), entry: null, bytes: null, sends: 0 }
 }
 
 const answerTo = (text: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`
@@ -41,7 +41,15 @@ it.each([0, 10, 16_000, 16_384, 65_536, 65_537, 200_000])('a body of %d bytes is
   const { socket, received } = connect(false)
   const text = 'x'.repeat(size)
   const view = viewOf(text)
-  for (let time = 0; time < 3; time += 1) sendView(socket, view, false)
-  expect(received.join('')).toBe(answerTo(text).repeat(3))
+  for (let time = 0; time < 12; time += 1) sendView(socket, view, false)
+  expect(received.join('')).toBe(answerTo(text).repeat(12))
   expect(view.bytes !== null).toBe(size <= 65_536)
+})
+
+it('a small response that is sent a few times a second is not kept', () => {
+  const { socket, received } = connect(false)
+  const view = viewOf('a page')
+  for (let time = 0; time < 9; time += 1) sendView(socket, view, false)
+  expect(view.bytes).toBe(null)
+  expect(received).toEqual(Array(9).fill(answerTo('a page')))
 })
