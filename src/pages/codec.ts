@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import zlib, { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { cheapGzipLevel, KeptCompressor } from './kept-engine.ts'
+import zlib, { brotliDecompressSync } from 'node:zlib'
+import { cheapGzipLevel, KeptEngine } from './kept-engine.ts'
 import type { Encoding } from './page.ts'
 import { ZstdFrames } from './zstd-frames.ts'
 
@@ -10,6 +10,8 @@ const compressors = {
   br: (body: Buffer) =>
     promisify(zlib.brotliCompress)(body, {
       params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5, [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.length },
+      // HTML becomes a quarter or less.
+      ...inChunksOf(body.length / 4),
     }),
   gzip: (body: Buffer) => promisify(zlib.gzip)(body, { level: 6 }),
   zstd: (body: Buffer) => promisify(zlib.zstdCompress)(body),
@@ -22,18 +24,29 @@ export const cheapEncodings = ['zstd', 'gzip'] as const
 export type CheapEncoding = (typeof cheapEncodings)[number]
 
 const cheapCompressors = {
-  gzip: new KeptCompressor('gzip'),
-  zstd: new KeptCompressor('zstd'),
+  gzip: new KeptEngine('gzip'),
+  zstd: new KeptEngine('zstd'),
 }
+const gunzip = new KeptEngine('gunzip')
+/** Bytes that are decompressed at once: a third of a millisecond. */
+const mostGunzipped = 128 * 1024
 /** Up to this size in bytes a body is compressed at once: handing it to another thread costs as much as compressing it. */
 const atOnce = 64 * 1024
 
-const options = { chunkSize: 64 * 1024 }
+/** Bytes. Node allocates a chunk of output at once, whether or not it is filled. */
+const [smallestChunk, largestChunk] = [4 * 1024, 64 * 1024]
+
+/** @param size the expected size of the output in bytes */
+function inChunksOf(size: number): { chunkSize: number } {
+  return { chunkSize: Math.min(largestChunk, Math.max(smallestChunk, Math.ceil(size))) }
+}
+
+const options = inChunksOf(largestChunk)
 
 const decoders = {
-  br: () => zlib.createBrotliDecompress(options),
-  gzip: () => zlib.createGunzip(options),
-  zstd: () => zlib.createZstdDecompress(options),
+  br: zlib.createBrotliDecompress,
+  gzip: zlib.createGunzip,
+  zstd: zlib.createZstdDecompress,
 }
 
 const encoders = {
@@ -59,7 +72,10 @@ export async function decode(
   admit: (bytes: number) => boolean = () => true,
 ): Promise<Buffer> {
   if (encoding === 'identity') return body
-  const decoder = decoders[encoding]()
+  const small = encoding === 'gzip' && body.length <= atOnce ? gunzipSmall(body, Math.min(limit, mostGunzipped)) : null
+  if (small !== null && !admit(small.length)) throw new TooLarge()
+  if (small !== null) return small
+  const decoder = decoders[encoding](inChunksOf(body.length * 4))
   for (const part of encoding === 'zstd' ? new ZstdFrames().split(body) : [body]) decoder.write(part)
   decoder.end()
   const pieces: Buffer[] = []
@@ -74,9 +90,19 @@ export async function decode(
   return Buffer.concat(pieces)
 }
 
+/** Null when the result is larger than `most` bytes. */
+function gunzipSmall(body: Buffer, most: number): Buffer | null {
+  try {
+    return gunzip.run(body, most)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return null
+    throw error
+  }
+}
+
 /** Transcodes a body as a stream. Errors surface in the iteration. */
 export function transcoded(source: AsyncIterable<Buffer>, from: Coding, to: Encoding): AsyncIterable<Buffer> {
-  const decoder = decoders[from]()
+  const decoder = decoders[from](options)
   const input = Readable.from(from === 'zstd' ? inFrames(source) : source, { objectMode: false })
   if (to === 'identity') return pipeline(input, decoder, () => {})
   return pipeline(input, decoder, encoders[to](), () => {})
@@ -97,15 +123,19 @@ export async function encodeCheaply(body: Buffer, encoding: CheapEncoding): Prom
     return encoding === 'gzip'
       ? promisify(zlib.gzip)(body, { level: cheapGzipLevel })
       : promisify(zlib.zstdCompress)(body)
-  return cheapCompressors[encoding].compress(body)
+  return cheapCompressors[encoding].run(body)
 }
 
 /** Frames of a body that is decoded at once: each takes as long as a small page. */
 const mostFramesAtOnce = 16
 
-const decodersAtOnce = { br: brotliDecompressSync, gzip: gunzipSync, zstd: decodeZstd }
+const decodersAtOnce = {
+  br: (body: Buffer, most: number) => brotliDecompressSync(body, { maxOutputLength: most }),
+  gzip: (body: Buffer, most: number) => gunzip.run(body, most),
+  zstd: decodeZstd,
+}
 
-function decodeZstd(body: Buffer, { maxOutputLength }: { maxOutputLength: number }): Buffer {
+function decodeZstd(body: Buffer, maxOutputLength: number): Buffer {
   const parts = new ZstdFrames().split(body)
   if (parts.length === 1) return zlib.zstdDecompressSync(body, { maxOutputLength })
   let left = maxOutputLength
@@ -125,7 +155,7 @@ function decodeZstd(body: Buffer, { maxOutputLength }: { maxOutputLength: number
 export async function transcode(body: Buffer, from: Encoding, to: Encoding, size: number): Promise<Buffer> {
   const isManyFrames = from === 'zstd' && new ZstdFrames().split(body).length > mostFramesAtOnce
   if (size > atOnce || isManyFrames) return encode(await decode(body, from, size), to)
-  const identity = from === 'identity' ? body : decodersAtOnce[from](body, { maxOutputLength: Math.max(1, size) })
+  const identity = from === 'identity' ? body : decodersAtOnce[from](body, Math.max(1, size))
   return to === 'gzip' || to === 'zstd' ? encodeCheaply(identity, to) : encode(identity, to)
 }
 

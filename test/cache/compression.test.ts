@@ -1,7 +1,7 @@
 import zlib from 'node:zlib'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { encode } from '../../src/pages/codec.ts'
-import { KeptCompressor } from '../../src/pages/kept-engine.ts'
+import { KeptEngine } from '../../src/pages/kept-engine.ts'
 import type { Encoding } from '../../src/pages/page.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import { openSite, shopUrl, type Seen } from './site.ts'
@@ -91,7 +91,7 @@ describe('content negotiation', () => {
   it('transcodes once for concurrent visitors', async () => {
     const { get } = await open()
     await get('br')
-    const compress = vi.spyOn(KeptCompressor.prototype, 'compress')
+    const compress = vi.spyOn(KeptEngine.prototype, 'run')
     onTestFinished(() => compress.mockRestore())
     const answers = await Promise.all(Array.from({ length: 50 }, () => get('gzip')))
     await get('gzip')

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import { expect, it, onTestFinished } from 'vitest'
-import { KeptCompressor } from '../../src/pages/kept-engine.ts'
+import { KeptEngine } from '../../src/pages/kept-engine.ts'
 import { random } from '../helpers/random.ts'
 
 const decoders = { gzip: zlib.gunzipSync, zstd: zlib.zstdDecompressSync }
@@ -21,9 +21,9 @@ it.each(codings)('compresses one body after the other with %s, each in memory of
   const onWarning = (warning: Error) => void warnings.push(warning)
   process.on('warning', onWarning)
   onTestFinished(() => void process.off('warning', onWarning))
-  const compressor = new KeptCompressor(coding)
+  const compressor = new KeptEngine(coding)
   // Often enough that Node would warn of listeners that are left behind.
-  const compressed = Array.from({ length: 4 }, () => bodies.map((body) => compressor.compress(body))).flat()
+  const compressed = Array.from({ length: 4 }, () => bodies.map((body) => compressor.run(body))).flat()
   for (const [at, bytes] of compressed.entries()) {
     expect(decoders[coding](bytes).equals(bodies[at % bodies.length]!), `body ${at}`).toBe(true)
     expect(bytes.buffer.byteLength, `memory of body ${at}`).toBe(bytes.length)
@@ -34,8 +34,44 @@ it.each(codings)('compresses one body after the other with %s, each in memory of
 
 it.each(codings)('compresses a body with %s as if there had been none before', (coding) => {
   const secret = text(30_000)
-  const used = new KeptCompressor(coding)
-  used.compress(secret)
+  const used = new KeptEngine(coding)
+  used.run(secret)
   const body = Buffer.concat([text(5_000), secret.subarray(0, 2_000)])
-  expect(used.compress(body).equals(new KeptCompressor(coding).compress(body))).toBe(true)
+  expect(used.run(body).equals(new KeptEngine(coding).run(body))).toBe(true)
+})
+
+const garbage = Buffer.from('garbage')
+const zipped = bodies.map((body) => zlib.gzipSync(body))
+/** What a shop may send: whole, cut off, altered, two members, and with zeros or other bytes behind it. */
+const received = zipped.flatMap((bytes) => [
+  bytes,
+  bytes.subarray(0, -5),
+  bytes.subarray(0, bytes.length >> 1),
+  Buffer.concat([bytes.subarray(0, 12), garbage, bytes.subarray(12)]),
+  Buffer.concat([bytes, zipped[0]!]),
+  Buffer.concat([bytes, Buffer.alloc(9)]),
+  Buffer.concat([bytes, garbage]),
+  garbage,
+  Buffer.alloc(0),
+])
+
+function outcomeOf(decompress: () => Buffer): Buffer | string {
+  try {
+    return decompress()
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error)
+  }
+}
+
+it('decompresses what zlib.gunzipSync does, and refuses what it refuses', () => {
+  const engine = new KeptEngine('gunzip')
+  for (const most of [1 << 20, 100_000, 19_999]) {
+    for (const [at, bytes] of received.entries()) {
+      const made = outcomeOf(() => engine.run(bytes, most))
+      expect(made, `${at}, at most ${most}`).toEqual(
+        outcomeOf(() => zlib.gunzipSync(bytes, { maxOutputLength: most, chunkSize: 65_536 })),
+      )
+      if (Buffer.isBuffer(made)) expect(made.buffer.byteLength).toBe(made.length)
+    }
+  }
 })
