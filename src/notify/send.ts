@@ -1,3 +1,4 @@
+import { TimeLimit } from '../lib/time-limit.ts'
 import { basicAuthorization } from '../lib/url.ts'
 import { bodyOf } from './body.ts'
 import type { Notification, Webhook } from './notification.ts'
@@ -27,7 +28,7 @@ export async function sendNotification(
   const url = new URL(webhook.url)
   const authorization = basicAuthorization(url)
   const client = new Client(url.origin, { allowH2: false, connect: { timeout }, headersTimeout: timeout })
-  const late = AbortSignal.timeout(timeout)
+  const limit = new TimeLimit(timeout, signal)
   const started = performance.now()
   const elapsed = () => Math.round(performance.now() - started)
   try {
@@ -42,14 +43,15 @@ export async function sendNotification(
         ...(authorization !== null && { authorization }),
       },
       body,
-      signal: AbortSignal.any([late, signal]),
+      signal: limit.signal,
     })
     response.on('error', () => {}).destroy()
     return status >= 200 && status < 300 ? { ok: true, status, ms: elapsed() } : refused(status, elapsed())
   } catch (error) {
-    const reason = late.aborted ? `no answer within ${timeout / 1000} s` : reasonOf(error)
+    const reason = limit.isLate ? `no answer within ${timeout / 1000} s` : reasonOf(error)
     return { ok: false, status: null, ms: elapsed(), error: reason, retry: true }
   } finally {
+    limit.end()
     await client.destroy()
   }
 }

@@ -1,6 +1,7 @@
 import type { Pool } from 'undici'
 import { basicAuthorization } from '../../lib/url.ts'
 import { resetIsNoEnd } from '../../lib/reset-is-no-end.ts'
+import { TimeLimit } from '../../lib/time-limit.ts'
 import type { Step } from './plan.ts'
 
 export interface SendOptions {
@@ -53,7 +54,7 @@ export class PurgeSender {
   /** Sends one request and reads the whole response. Never rejects: an error is a result. */
   async send(step: Step, end: AbortSignal): Promise<SendResult> {
     const started = performance.now()
-    const timeout = AbortSignal.timeout(this.#options.timeout)
+    const limit = new TimeLimit(this.#options.timeout, end)
     const elapsed = () => Math.round((performance.now() - started) * 100) / 100
     try {
       const { method, path, headers } = toRequest(step)
@@ -65,7 +66,7 @@ export class PurgeSender {
           'user-agent': 'pagecache',
           ...(this.#authorization !== null && { authorization: this.#authorization }),
         },
-        signal: AbortSignal.any([timeout, end]),
+        signal: limit.signal,
       })
       const text = await readText(body)
       if (statusCode >= 200 && statusCode < 300) return { kind: 'done', ms: elapsed(), text }
@@ -76,8 +77,10 @@ export class PurgeSender {
       return {
         kind: refused ? 'refused' : 'failed',
         ms: elapsed(),
-        error: timeout.aborted ? `no answer within ${this.#options.timeout / 1000} s` : reasonOf(error),
+        error: limit.isLate ? `no answer within ${this.#options.timeout / 1000} s` : reasonOf(error),
       }
+    } finally {
+      limit.end()
     }
   }
 

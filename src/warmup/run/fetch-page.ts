@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
+import { TimeLimit } from '../../lib/time-limit.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { classifyUrl } from '../../cache/classify-url.ts'
 import { discard } from '../../cache/body.ts'
@@ -17,6 +18,7 @@ import type { FetchPage, WarmResult } from './warm-result.ts'
 const usualHeaders: Readonly<Record<string, string>> = {
   'user-agent': 'pagecache-warmup',
   accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'accept-encoding': 'gzip, deflate, br, zstd',
 }
 
 /**
@@ -41,15 +43,16 @@ export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number)
     const slot = await roomOf(cache, classified.lookup, options.signal)
     const started = performance.now()
     if (slot === null) return { kind: 'failed', status: null, error: 'the warmup ended', retryAfter: null, ms: 0 }
-    const late = AbortSignal.timeout(timeout)
+    const limit = new TimeLimit(timeout, options.signal)
     try {
-      const fetched = await cache.warm(classified.lookup, AbortSignal.any([options.signal, late]), slot, options.force)
+      const fetched = await cache.warm(classified.lookup, limit.signal, slot, options.force)
       return fetched === null ? { kind: 'fresh' } : toResult(fetched, performance.now() - started, now())
     } catch (error) {
       if (!(error instanceof OriginError)) throw error
-      const message = late.aborted ? `no complete response within ${timeout / 1000} s` : error.message
+      const message = limit.isLate ? `no complete response within ${timeout / 1000} s` : error.message
       return { kind: 'failed', status: null, error: message, retryAfter: null, ms: performance.now() - started }
     } finally {
+      limit.end()
       slot.leave()
     }
   }
