@@ -13,8 +13,8 @@ import { groupPages } from './writer-messages.ts'
 
 /** The most pages that one group evicts; the rest is evicted in the background. */
 const evictionSlice = 64
-/** Pages that are inserted without a pause: about half a millisecond. A full group has none, since more pages wait. */
-const insertsAtOnce = 5
+/** Pages that are inserted without a pause: about a quarter of a millisecond. */
+const insertsAtOnce = 2
 /** Pages evicted to store one page while the file system is short of space. */
 const roomForOne = 4
 
@@ -56,6 +56,7 @@ export class GroupWrites {
     const written = new Map<NewPage, Written>()
     for (const [file, sharing] of Map.groupBy(group, ({ file: name }) => name))
       await this.#writeFile(file, sharing, written)
+    pauseIn(group)
     await yieldToOthers()
     let stored: (Page | null)[] = group.map(() => null)
     if (written.size === 0) return stored
@@ -102,12 +103,13 @@ export class GroupWrites {
     const { maxSize, maxVariants, now, bodies, housekeeper } = this.#parts
     const admits = index.log.judge()
     const stored = group.map((page, at) => {
-      if (at % insertsAtOnce === insertsAtOnce - 1 && group.length < groupPages) letVisitorsIn()
+      if (at % insertsAtOnce === insertsAtOnce - 1) pauseIn(group)
       const body = written.get(page)?.body ?? null
       if (body === null || !admits(page.fence, page.draft)) return null
       return index.writes.insert(page.draft, body, maxVariants, now())
     })
     index.writes.link(stored.filter((page) => page !== null))
+    pauseIn(group)
     if (index.counters.totals().size > maxSize) {
       index.evict(maxSize, Math.max(evictionSlice, group.length))
       housekeeper.evict()
@@ -115,4 +117,9 @@ export class GroupWrites {
     for (const [at, page] of group.entries()) if (stored[at] !== null) bodies.place(written.get(page)!.file)
     return stored
   }
+}
+
+/** A full group has no pauses, since more pages wait. */
+function pauseIn(group: readonly NewPage[]): void {
+  if (group.length < groupPages) letVisitorsIn()
 }
