@@ -10,7 +10,7 @@ import { caches, hit, portOf, runProgram, type Arrangement, type Shape } from '.
 const hitsPerSecond = 300
 const besidePerSecond = 500
 /** In seconds, until V8 has compiled what the other load needs. A daemon runs for months. */
-const warmFor = 10
+const warmFor = 30
 const paths = Array.from({ length: 100 }, (_, n) => `${category}visited-${n}`)
 
 /** Hits at a fixed rate, alone and during other load. */
