@@ -44,9 +44,9 @@ function inChunksOf(size: number): { chunkSize: number } {
 const options = inChunksOf(largestChunk)
 
 const decoders = {
-  br: zlib.createBrotliDecompress,
-  gzip: zlib.createGunzip,
-  zstd: zlib.createZstdDecompress,
+  br: (chunks: typeof options) => zlib.createBrotliDecompress(chunks),
+  gzip: (chunks: typeof options) => zlib.createGunzip(chunks),
+  zstd: (chunks: typeof options) => zlib.createZstdDecompress(chunks),
 }
 
 const encoders = {
