@@ -30,7 +30,7 @@ export async function withSteadyHeap<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** How far the old generation may grow beyond what is in use before garbage is collected, in percent. V8 doubles a small heap. */
-const slack = 40
+const slack = 60
 
 /** Keeps the heap of a process that runs for long close to what it uses: see `limitYoungGeneration` too. */
 export function limitOldGeneration(): void {

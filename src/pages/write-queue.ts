@@ -14,8 +14,8 @@ import type { SharedIndex } from './shared-index.ts'
 import { sizeOf, type Waiting } from './waiting-page.ts'
 import { groupPages, toGroupTask, toHitTasks, type GroupWritten, type WriterTask } from './writer-messages.ts'
 
-/** The most that waits to be stored, in bytes: about 6,000 compressed pages, which take less than a second. */
-const mostBytes = 32 * 1024 ** 2
+/** The most that waits to be stored, in bytes: about 2,500 compressed pages, which take a second. */
+const mostBytes = 16 * 1024 ** 2
 /** Bytes per transaction, like `groupPages`. */
 const groupBytes = 1024 ** 2
 /** How long pages gather that no warmup waits for, in ms: a transaction of one page costs four times its share of a group. */
