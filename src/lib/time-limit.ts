@@ -1,7 +1,7 @@
 /**
  * A signal that is aborted after a time, or with another signal. Unlike `AbortSignal.timeout` and `AbortSignal.any` it needs no weak
  * references: the garbage collector of V8's young generation takes what these refer to for alive, so each request of a warmup became old
- * (docs/decisions/0148-tables-of-maps.md). Release it with `end`.
+ * (docs/decisions/0150-what-becomes-old.md). Release it with `end`.
  */
 export class TimeLimit {
   readonly #over = new AbortController()
