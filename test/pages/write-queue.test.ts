@@ -161,7 +161,7 @@ describe('the queue', () => {
     const { release } = lock(directory)
     let taken = 0
     while ((await take(pages, `p${taken}`, Buffer.alloc(megabyte))) !== null) taken += 1
-    expect(taken).toBe(32)
+    expect(taken).toBe(16)
     expect(pages.waiting().isFull).toBe(true)
     expect(pages.unstored()).toBe(1)
     expect(pages.find(draft(`p${taken}`).key)).toEqual([])
