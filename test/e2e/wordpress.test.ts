@@ -97,6 +97,8 @@ describe('a WordPress behind the daemon', () => {
       await until(async () => expect(isHit(await visit(page))).toBe(true))
       expect(decoded(await visit(page)).equals(anonymous), page).toBe(true)
       before.totalFiles++
+      // Another process sees the page once the writer has stored it.
+      await until(async () => expect(await statistics()).toMatchObject({ totalFiles: before.totalFiles }))
     }
   })
 
