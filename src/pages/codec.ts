@@ -41,18 +41,18 @@ function inChunksOf(size: number): { chunkSize: number } {
   return { chunkSize: Math.min(largestChunk, Math.max(smallestChunk, Math.ceil(size))) }
 }
 
-const options = inChunksOf(largestChunk)
+const largeChunks = inChunksOf(largestChunk)
 
 const decoders = {
-  br: (chunks: typeof options) => zlib.createBrotliDecompress(chunks),
-  gzip: (chunks: typeof options) => zlib.createGunzip(chunks),
-  zstd: (chunks: typeof options) => zlib.createZstdDecompress(chunks),
+  br: (chunks: typeof largeChunks) => zlib.createBrotliDecompress(chunks),
+  gzip: (chunks: typeof largeChunks) => zlib.createGunzip(chunks),
+  zstd: (chunks: typeof largeChunks) => zlib.createZstdDecompress(chunks),
 }
 
 const encoders = {
-  br: () => zlib.createBrotliCompress({ ...options, params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 } }),
-  gzip: () => zlib.createGzip({ ...options, level: 6 }),
-  zstd: () => zlib.createZstdCompress(options),
+  br: () => zlib.createBrotliCompress({ ...largeChunks, params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  gzip: () => zlib.createGzip({ ...largeChunks, level: 6 }),
+  zstd: () => zlib.createZstdCompress(largeChunks),
 }
 
 /** A body decodes to more bytes than allowed. */
@@ -102,7 +102,7 @@ function gunzipSmall(body: Buffer, most: number): Buffer | null {
 
 /** Transcodes a body as a stream. Errors surface in the iteration. */
 export function transcoded(source: AsyncIterable<Buffer>, from: Coding, to: Encoding): AsyncIterable<Buffer> {
-  const decoder = decoders[from](options)
+  const decoder = decoders[from](largeChunks)
   const input = Readable.from(from === 'zstd' ? inFrames(source) : source, { objectMode: false })
   if (to === 'identity') return pipeline(input, decoder, () => {})
   return pipeline(input, decoder, encoders[to](), () => {})

@@ -38,7 +38,7 @@ afterAll(async () => {
 beforeEach(async (context) => {
   if (missing.length > 0) context.skip(`missing: ${missing.join(', ')}`)
   await shop.show(texts)
-  await daemon.run('vendor:cache:clear')
+  expect(await daemon.run('vendor:cache:clear')).toMatchObject({ code: 0 })
   asked = shop.requests().length
 })
 

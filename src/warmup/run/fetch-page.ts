@@ -14,7 +14,10 @@ import type { HeldPage } from '../../cache/view.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import type { FetchPage, WarmResult } from './warm-result.ts'
 
-/** A browser's request headers, so that a shop that varies on them responds as it does to visitors. No cookie. */
+/**
+ * A browser's request headers, so that a shop that varies on them responds as it does to visitors, and pages are kept in the coding that
+ * visitors get. No cookie.
+ */
 const usualHeaders: Readonly<Record<string, string>> = {
   'user-agent': 'pagecache-warmup',
   accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',

@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PageStore } from '../../../src/pages/page-store.ts'
 import { openFilesystemStore } from '../../../src/pages/filesystem-store.ts'
 import { buildCache } from '../../../src/cache/build.ts'
+import { classifyUrl } from '../../../src/cache/classify-url.ts'
+import type { StorefrontCache } from '../../../src/cache/storefront-cache.ts'
 import { toFetchPage } from '../../../src/warmup/run/fetch-page.ts'
 import type { FetchPage } from '../../../src/warmup/run/warm-result.ts'
 import { startOrigin, type Origin } from '../../helpers/origin.ts'
@@ -14,6 +16,7 @@ const page = (cacheControl = 'public, s-maxage=600') => ({
 })
 let origin: Origin
 let store: PageStore
+let cache: StorefrontCache
 let fetchPage: FetchPage
 let close: () => Promise<void>
 
@@ -25,7 +28,7 @@ beforeEach(async () => {
     now: Date.now,
     onWarning: () => {},
   })
-  const { cache, close: closeCache } = await buildCache({
+  const built = await buildCache({
     channels: [{ id: 'a', name: 'A', url: shop, origin: origin.url }],
     aliases: new Map(),
     store,
@@ -45,9 +48,10 @@ beforeEach(async () => {
       throw error
     },
   })
+  cache = built.cache
   fetchPage = toFetchPage(cache, Date.now, 1000)
   close = async () => {
-    await closeCache()
+    await built.close()
     await store.close()
   }
 })
@@ -94,6 +98,14 @@ it('requests carry the public Host and no cookies', async () => {
   await fetch('/a')
   expect(origin.last('/a').headers).toMatchObject({ host: 'shop.example', 'user-agent': 'pagecache-warmup' })
   expect(origin.last('/a').headers['cookie']).toBeUndefined()
+})
+
+it('a page is in memory in one coding', async () => {
+  origin.on('/a', { ...page(), body: '<p>A long page</p>'.repeat(100) })
+  await fetch('/a')
+  const found = classifyUrl(`${shop}/a`, {}, new AbortController().signal, cache.classifying)
+  if (found?.kind !== 'lookup') throw new Error('not a page')
+  expect(Object.keys(cache.find(found.lookup)!.bodies)).toEqual(['br'])
 })
 
 it('each variant is stored separately', async () => {
