@@ -38,7 +38,8 @@ afterAll(async () => {
 beforeEach(async (context) => {
   if (missing.length > 0) context.skip(`missing: ${missing.join(', ')}`)
   await shop.show(texts)
-  expect(await daemon.run('vendor:cache:clear')).toMatchObject({ code: 0 })
+  const { code, stderr } = await daemon.run('vendor:cache:clear')
+  if (code !== 0) throw new Error(stderr)
   asked = shop.requests().length
 })
 
