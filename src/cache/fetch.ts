@@ -19,7 +19,6 @@ import {
   passedOn,
   reflectionReason,
   unstored,
-  whyNotTaken,
   type Fetched,
 } from './fetched.ts'
 import { fieldValue, withoutFields } from './fields.ts'
@@ -151,14 +150,14 @@ export class Fetcher {
   async #freshen(context: OriginFetch, stale: HeldPage, response: Received): Promise<Fetched> {
     const { lookup, sent, fence } = context
     const draft = freshenedDraft(stale.page, lookup, response, this.#options)
-    const notStored =
+    const forbidden =
       searchMismatch(lookup.search, draft.headers) ??
       variantMismatch(lookup.variantCookies, response.headers, this.#options.now()) ??
       reasonNotToStore(lookup, draft.status, draft.headers, this.#options.defaultTtl) ??
       reflectionReason(lookup, sent, response, emptyBody)
-    const page = notStored === null ? await this.#keeper.freshen(stale, draft, context) : null
+    const page = forbidden ?? (await this.#keeper.freshen(stale, draft, context))
     const held =
-      page === null
+      typeof page === 'string'
         ? toHeldPage(unstored(draft, stale.page.size), stale.bodies, storedAs(stale) ?? undefined)
         : this.#keeper.remember(page, stale.bodies, lookup, fence)
     const cookies = response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
@@ -166,8 +165,8 @@ export class Fetcher {
       kind: 'held',
       held,
       status: response.status,
-      notStored: page === null ? (notStored ?? whyNotTaken(this.#options.store, fence)) : null,
-      shareable: notStored === null,
+      notStored: typeof page === 'string' ? page : null,
+      shareable: forbidden === null,
       live: [...draft.headers, ...cookies],
     }
   }
@@ -250,16 +249,16 @@ export class Fetcher {
     const draft = toDraft(lookup, response, content, this.#options)
     const stored = encoded.bodies[encoded.encoding]!
     this.#parts.note(draft)
-    const page = reflected === null ? await this.#keeper.keep(draft, stored, context) : null
-    const notStored = page === null ? (reflected ?? whyNotTaken(this.#options.store, fence)) : null
+    const page = reflected ?? (await this.#keeper.keep(draft, stored, context))
+    const notStored = typeof page === 'string' ? page : null
     const mayWait = reflected === null ? memory.takes(encoded.identity.length) : encoded.identity.length <= pieceSize
     if (notStored !== null && !mayWait && !isTemplate) return passOn(notStored)
     const held =
-      page === null
+      typeof page === 'string'
         ? toHeldPage(unstored(draft, stored.length), encoded.bodies)
         : this.#keeper.remember(page, encoded.bodies, lookup, fence)
     // No visitor gets a response in this coding, but the parts of a template refer to it.
-    if (page !== null && encoded.encoding !== 'identity' && held.bodies.identity === undefined && !isTemplate)
+    if (notStored === null && encoded.encoding !== 'identity' && held.bodies.identity === undefined && !isTemplate)
       free(encoded.identity)
     return {
       kind: 'held',

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { HeaderPair, Page, PageDraft } from '../pages/page.ts'
-import type { Fence, PageStore } from '../pages/page-store.ts'
+import type { Rejection } from '../pages/page-store.ts'
 import { discard } from './body.ts'
 import { connectionFields, hasField, withoutFields } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
@@ -50,21 +50,17 @@ export function withoutCookies(fetched: Fetched): Fetched {
 /** The reason of a page that a purge selected during its fetch. */
 export const invalidated = 'invalidated while it was fetched'
 
-/** Why a storable page was not stored. */
-const notTaken = {
-  noRoom: 'the store has no room or is busy',
-  behind: 'too many pages wait to be stored',
+/** Why the store rejected a page that may be stored. */
+export const rejections: Readonly<Record<Rejection, string>> = {
   invalidated,
-}
-
-export function whyNotTaken(store: PageStore, fence: Fence): string {
-  if (!store.holds(fence)) return notTaken.invalidated
-  return store.waiting().isFull ? notTaken.behind : notTaken.noRoom
+  unavailable: 'the store has no room or is busy',
+  behind: 'too many pages wait to be stored',
+  removed: 'the stored page was removed while it was validated',
 }
 
 /** Whether a later fetch of the same page may be stored. */
 export function mayStoreLater(notStored: string): boolean {
-  return notStored === otherSearch || Object.values(notTaken).includes(notStored)
+  return notStored === otherSearch || Object.values(rejections).includes(notStored)
 }
 
 /** Why a body was not read completely. */

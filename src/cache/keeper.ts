@@ -3,9 +3,9 @@ import type { SharedPage } from '../cluster/shared/value.ts'
 import { compact } from '../pages/memory-tier.ts'
 import type { Encoding, Page, PageDraft } from '../pages/page.ts'
 import { unconfirmedMark } from '../pages/page-row.ts'
-import type { Fence } from '../pages/page-store.ts'
+import type { Fence, Rejection } from '../pages/page-store.ts'
 import type { FetchOptions, OriginFetch } from './fetch-options.ts'
-import { unstored, type Fetched } from './fetched.ts'
+import { rejections, unstored, type Fetched } from './fetched.ts'
 import type { Lookup } from './lookup.ts'
 import { encodingFor, toHeldPage, type HeldPage } from './view.ts'
 
@@ -22,32 +22,34 @@ export class Keeper {
     this.#options = options
   }
 
-  /** Stores a page. Null when the store takes none, or not as long as a visitor should wait. */
-  async keep(draft: PageDraft, body: Buffer, { fence, clock, patient }: FetchedAt): Promise<Page | null> {
+  /** Stores a page. Resolves to the reason if the store rejects it, or takes longer than a visitor should wait. */
+  async keep(draft: PageDraft, body: Buffer, { fence, clock, patient }: FetchedAt): Promise<Page | string> {
     const page = await this.#store(draft, body, fence, patient)
-    if (page !== null) this.#share(page, body, clock)
+    if (typeof page === 'string') return rejections[page]
+    this.#share(page, body, clock)
     return page
   }
 
   /** A body too large for memory is sent from its file, which must exist. */
-  #store(draft: PageDraft, body: Buffer, fence: Fence, patient: boolean): Promise<Page | null> {
+  #store(draft: PageDraft, body: Buffer, fence: Fence, patient: boolean): Promise<Page | Rejection> {
     const { store, memory } = this.#options
     if (!patient && memory.takes(body.length)) return store.take(draft, body, fence)
     return this.#soon(store.put(draft, body, fence), patient)
   }
 
-  /** Renews a stored page after a 304. Null as for `keep`. */
-  async freshen(stale: HeldPage, draft: PageDraft, { fence, clock, patient }: FetchedAt): Promise<Page | null> {
+  /** Renews a stored page after a 304. Resolves to a reason as `keep` does. */
+  async freshen(stale: HeldPage, draft: PageDraft, { fence, clock, patient }: FetchedAt): Promise<Page | string> {
     const { store } = this.#options
     const page = await this.#soon(store.freshen(stale.page, draft, fence), patient)
-    const body = page === null || clock === null ? null : (stale.bodies[page.encoding] ?? store.readBodyNow(page))
+    if (typeof page === 'string') return rejections[page]
+    const body = clock === null ? null : (stale.bodies[page.encoding] ?? store.readBodyNow(page))
     // Copied, because the body waits to be written and would keep its whole slab alive.
-    if (page !== null && body !== null) this.#share(page, compact(body), clock)
+    if (body !== null) this.#share(page, compact(body), clock)
     return page
   }
 
-  async #soon(storing: Promise<Page | null>, patient: boolean): Promise<Page | null> {
-    return patient ? storing : Promise.race([storing, pause(busyFor, null, { ref: false })])
+  async #soon(storing: Promise<Page | Rejection>, patient: boolean): Promise<Page | Rejection> {
+    return patient ? storing : Promise.race([storing, pause(busyFor, 'unavailable' as const, { ref: false })])
   }
 
   /** Offers a page to the other nodes, unless it is for visitors with one unconfirmed variant. */
@@ -62,14 +64,15 @@ export class Keeper {
     fence: Fence,
     patient: boolean,
   ): Promise<(Fetched & { kind: 'held' }) | null> {
-    const { store } = this.#options
     const page = await this.#store(draft, body, fence, patient)
-    if (page === null && !store.holds(fence)) return null
+    if (page === 'invalidated') return null
     const bodies = { [draft.encoding]: body }
     return {
       kind: 'held',
       held:
-        page === null ? toHeldPage(unstored(draft, body.length), bodies) : this.remember(page, bodies, lookup, fence),
+        typeof page === 'string'
+          ? toHeldPage(unstored(draft, body.length), bodies)
+          : this.remember(page, bodies, lookup, fence),
       status: draft.status,
       notStored: null,
       shareable: true,

@@ -16,6 +16,7 @@ import type {
   OpenBody,
   PageFilter,
   PageStore,
+  Rejection,
   RemovalWorker,
   RemoveOptions,
   Selection,
@@ -195,21 +196,23 @@ class FilesystemStore implements PageStore {
     return handle && new Spool(handle, (write) => this.#room.retry(write))
   }
 
-  async put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null> {
-    const waiting = this.#queue?.add(draft, body, fence, true)
-    if (waiting !== undefined) return waiting?.promise ?? null
-    return (await this.writeTogether([{ draft, body, fence, file: newBodyFile(draft.key) }]))[0] ?? null
+  async put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | Rejection> {
+    if (this.#queue === null)
+      return (await this.writeTogether([{ draft, body, fence, file: newBodyFile(draft.key) }]))[0]!
+    const added = this.#queue.add(draft, body, fence, true)
+    return typeof added === 'string' ? added : added.promise
   }
 
-  async take(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null> {
+  async take(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | Rejection> {
     if (this.#queue === null) return this.put(draft, body, fence)
-    if (body.length > this.#options.maxSize) return null
-    return this.#queue.add(draft, body, fence, false)?.page ?? null
+    if (body.length > this.#options.maxSize) return 'unavailable'
+    const added = this.#queue.add(draft, body, fence, false)
+    return typeof added === 'string' ? added : added.page
   }
 
-  async writeTogether(pages: readonly NewPage[]): Promise<(Page | null)[]> {
+  async writeTogether(pages: readonly NewPage[]): Promise<(Page | Rejection)[]> {
     const stored = await this.#running.track(this.#writes.write(pages))
-    if (stored.some((page) => page !== null)) this.#housekeeper.wake()
+    if (stored.some((page) => typeof page !== 'string')) this.#housekeeper.wake()
     return stored
   }
 
@@ -218,26 +221,27 @@ class FilesystemStore implements PageStore {
   }
 
   waiting() {
-    return this.#queue?.state ?? { pages: 0, bytes: 0, isFull: false }
+    return this.#queue?.state ?? { pages: 0, bytes: 0 }
   }
 
   async recode(page: Page): Promise<Page | null> {
     return this.#running.track(unlessStorageFails(this.#recoder.recode(page)))
   }
 
-  freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {
+  freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | Rejection> {
     return this.#running.track(this.#freshen(page, draft, fence))
   }
 
-  async #freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null> {
-    if (this.#shared.current === null) return null
+  async #freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | Rejection> {
+    if (this.#shared.current === null) return 'unavailable'
     if (this.#queue !== null) {
       await this.#queue.settled(page)
-      return this.#queue.ask({ kind: 'freshen', page, draft, fence })
+      return (await this.#queue.ask({ kind: 'freshen', page, draft, fence })) ?? 'unavailable'
     }
     const store = (index: PageIndex) =>
-      index.log.admits(fence, draft) ? index.writes.freshen(page, draft, this.#options.now()) : null
-    return unlessStorageFails(this.#room.retry(() => this.#shared.write((index) => index.write(() => store(index)))))
+      index.log.rejection(fence, draft) ?? index.writes.freshen(page, draft, this.#options.now()) ?? 'removed'
+    const storing = this.#room.retry(() => this.#shared.write((index) => index.write(() => store(index))))
+    return (await unlessStorageFails(storing)) ?? 'unavailable'
   }
 
   recordHits(hits: readonly StoredHits[]): void {

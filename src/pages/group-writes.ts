@@ -6,7 +6,8 @@ import type { Housekeeper } from './housekeeper.ts'
 import type { PageIndex } from './page-index.ts'
 import type { StoredBody } from './page-reads.ts'
 import type { Page } from './page.ts'
-import type { NewPage } from './page-store.ts'
+import type { NewPage, Rejection } from './page-store.ts'
+import type { RemovalLog } from './removals.ts'
 import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
 import { groupPages } from './writer-messages.ts'
@@ -48,39 +49,47 @@ export class GroupWrites {
     return this.#failed
   }
 
-  /** Resolves to the stored pages in order; null for each that was not stored. */
-  async write(group: readonly NewPage[]): Promise<(Page | null)[]> {
+  /** Resolves to the stored pages in order, or why each was not stored. */
+  async write(group: readonly NewPage[]): Promise<(Page | Rejection)[]> {
     const { shared, bodies, room } = this.#parts
-    // The serving thread may already use the index that followed a clear.
-    shared.poll()
     const written = new Map<NewPage, Written>()
-    for (const [file, sharing] of Map.groupBy(group, ({ file: name }) => name))
+    let stored = this.#judge(group)
+    const storable = group.filter((_, at) => stored[at] !== 'invalidated')
+    for (const [file, sharing] of Map.groupBy(storable, ({ file: name }) => name))
       await this.#writeFile(file, sharing, written)
     pauseIn(group)
     await yieldToOthers()
-    let stored: (Page | null)[] = group.map(() => null)
     if (written.size === 0) return stored
     try {
       stored = await room.retry(() => shared.write((index) => index.write(() => this.#insert(index, group, written))))
-      for (const page of stored) if (page !== null) shared.renewals.own(page.id)
+      for (const page of stored) if (typeof page !== 'string') shared.renewals.own(page.id)
     } catch (error) {
       if (!isStorageError(error)) throw error
       this.#failed += written.size
     } finally {
       const unneeded = new Set([...written.values()].map(({ file }) => file))
       for (const [at, page] of group.entries())
-        if ((stored[at] ?? null) !== null) unneeded.delete(written.get(page)!.file)
+        if (typeof stored[at] !== 'string') unneeded.delete(written.get(page)!.file)
       await Promise.all([...unneeded].map((file) => bodies.discard(file)))
     }
     return stored
   }
 
+  /** Why each page is not stored if its body cannot be written. */
+  #judge(group: readonly NewPage[]): (Page | Rejection)[] {
+    // Polls: the serving thread may already use the index that followed a clear.
+    const reject = this.#parts.shared.read<ReturnType<RemovalLog['judge']>>(
+      () => null,
+      (index) => index.log.judge(),
+    )
+    return group.map(({ fence, draft }) => reject(fence, draft) ?? 'unavailable')
+  }
+
   /** Writes the bodies that share a file, except those of pages that cannot be stored. */
   async #writeFile(file: string, sharing: readonly NewPage[], written: Map<NewPage, Written>): Promise<void> {
     const { shared, bodies, room, maxSize, housekeeper } = this.#parts
-    const { generation } = shared.current ?? {}
-    if (generation === undefined) this.#failed += sharing.length
-    const pages = sharing.filter(({ fence, body }) => generation === fence.generation && body.length <= maxSize)
+    const pages = shared.current === null ? [] : sharing.filter(({ body }) => body.length <= maxSize)
+    if (shared.current === null) this.#failed += sharing.length
     if (pages.length === 0) return
     try {
       // Below the floor pages replace others; they must not use the space reserved for records.
@@ -99,22 +108,22 @@ export class GroupWrites {
   }
 
   /** Runs inside the write transaction, which may be repeated. */
-  #insert(index: PageIndex, group: readonly NewPage[], written: ReadonlyMap<NewPage, Written>): (Page | null)[] {
+  #insert(index: PageIndex, group: readonly NewPage[], written: ReadonlyMap<NewPage, Written>): (Page | Rejection)[] {
     const { maxSize, maxVariants, now, bodies, housekeeper } = this.#parts
-    const admits = index.log.judge()
+    const reject = index.log.judge()
     const stored = group.map((page, at) => {
       if (at % insertsAtOnce === insertsAtOnce - 1) pauseIn(group)
       const body = written.get(page)?.body ?? null
-      if (body === null || !admits(page.fence, page.draft)) return null
-      return index.writes.insert(page.draft, body, maxVariants, now())
+      const rejection = reject(page.fence, page.draft) ?? (body === null ? 'unavailable' : null)
+      return rejection ?? index.writes.insert(page.draft, body!, maxVariants, now())
     })
-    index.writes.link(stored.filter((page) => page !== null))
+    index.writes.link(stored.filter((page) => typeof page !== 'string'))
     pauseIn(group)
     if (index.counters.totals().size > maxSize) {
       index.evict(maxSize, Math.max(evictionSlice, group.length))
       housekeeper.evict()
     }
-    for (const [at, page] of group.entries()) if (stored[at] !== null) bodies.place(written.get(page)!.file)
+    for (const [at, page] of group.entries()) if (typeof stored[at] !== 'string') bodies.place(written.get(page)!.file)
     return stored
   }
 }

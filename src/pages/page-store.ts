@@ -29,6 +29,12 @@ export interface NewPage {
   file: string
 }
 
+/**
+ * Why a page was not stored. `invalidated`: an invalidation since the fence selects it. `unavailable`: the store has no room, no
+ * permission or no turn to write. `behind`: too many pages wait to be stored. `removed`: the page to be renewed no longer exists.
+ */
+export type Rejection = 'invalidated' | 'unavailable' | 'behind' | 'removed'
+
 export interface RemoveOptions {
   /** Marks the pages as stale instead of removing them; not for `all`, `type` and `matching`. */
   soft?: boolean
@@ -152,26 +158,23 @@ export interface PageStore {
   openBody(page: Page): Promise<OpenBody | null>
   /** A nameless temporary file for a body, to be closed; null when there is no space. */
   openSpool(): Promise<Spool | null>
-  /**
-   * Stores a page, replacing the variant with the same key, `vary` and `range`. Null when the fence no longer holds for
-   * this page or the store cannot take it (disk full, read-only); the visitor is served either way.
-   */
-  put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null>
+  /** Stores a page, replacing the variant with the same key, `vary` and `range`. A visitor is served either way. */
+  put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | Rejection>
   /**
    * Like `put`, but in a process with a writer thread (`FilesystemStoreOptions.writer`) the page is found from now on
-   * and stored in the background. Its id is negative until then. Null also when too many pages wait to be stored.
+   * and stored in the background. Its id is negative until then.
    */
-  take(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | null>
-  /** Stores pages in one transaction. Resolves to the stored pages in order; null as for `put`. */
-  writeTogether(pages: readonly NewPage[]): Promise<(Page | null)[]>
+  take(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | Rejection>
+  /** Stores pages in one transaction. Resolves to what `put` would, in order. */
+  writeTogether(pages: readonly NewPage[]): Promise<(Page | Rejection)[]>
   /** Resolves when a page, or every page that an invalidation selects, no longer waits to be stored. */
   settled(which: Page | Selection): Promise<void>
-  /** The pages that wait to be stored, and the bytes that they take. `isFull`: no further one is accepted. */
-  waiting(): { pages: number; bytes: number; isFull: boolean }
+  /** The pages that wait to be stored, and the bytes that they take. */
+  waiting(): { pages: number; bytes: number }
   /** Compresses a stored page thoroughly; null when it was removed or nothing is saved. The new page replaces it. */
   recode(page: Page): Promise<Page | null>
-  /** Replaces the headers and times of a page after a 304. Null as for `put`, or when the page was removed. */
-  freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | null>
+  /** Replaces the headers and times of a page after a 304. */
+  freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | Rejection>
   /** Removes pages and fences concurrent fetches. Resolves to the exact number of pages (files) removed. */
   remove(selection: Selection, options?: RemoveOptions): Promise<number>
   /**

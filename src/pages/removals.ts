@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { PageDraft, PageType } from './page.ts'
-import type { Fence, Selection } from './page-store.ts'
+import type { Fence, Rejection, Selection } from './page-store.ts'
 import { searchTagsOf, sharedAmongQueries } from './search-tags.ts'
 
 export interface Removal {
@@ -117,20 +117,22 @@ export class RemovalLog {
     this.#appendQuery.run(at, selection.kind, toValue(selection))
   }
 
-  /** Whether a page whose fetch began at the fence may still be stored. Runs inside the write transaction. */
-  admits(fence: Fence, draft: PageDraft): boolean {
+  /** Why a page whose fetch began at the fence may no longer be stored; null when it may. Decides inside the write transaction. */
+  rejection(fence: Fence, draft: PageDraft): Rejection | null {
     return this.judge()(fence, draft)
   }
 
-  /** `admits` for several pages of one transaction, which share the look at the log. */
-  judge(): (fence: Fence, draft: PageDraft) => boolean {
+  /** `rejection` for several pages, which share the look at the log. */
+  judge(): (fence: Fence, draft: PageDraft) => Rejection | null {
     const state = this.state()
     const removals = new Map<number, Removal[]>()
     return ({ generation, sequence }, draft) => {
-      if (state.cleared !== 0 || state.generation !== generation || sequence < state.floor) return false
+      // There was no index when its fetch began.
+      if (generation === '') return 'unavailable'
+      if (state.cleared !== 0 || state.generation !== generation || sequence < state.floor) return 'invalidated'
       const since = removals.get(sequence) ?? this.since(sequence)
       removals.set(sequence, since)
-      return !since.some(({ selection }) => selects(selection, draft))
+      return since.some(({ selection }) => selects(selection, draft)) ? 'invalidated' : null
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Page } from './page.ts'
-import type { Fence, NewPage } from './page-store.ts'
+import type { Fence, NewPage, Rejection } from './page-store.ts'
 
 /** Bytes of a waiting page besides its body (texts, lookup tables), as measured. */
 const pageOverhead = 2_048
@@ -10,8 +10,8 @@ export interface Waiting extends NewPage {
   /** The last removal that is known not to select it. */
   checked: Fence
   attempts: number
-  promise: Promise<Page | null>
-  resolve(page: Page | null): void
+  promise: Promise<Page | Rejection>
+  resolve(outcome: Page | Rejection): void
 }
 
 /** What a waiting page occupies, in bytes. */

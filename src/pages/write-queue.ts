@@ -6,7 +6,7 @@ import { compact } from './memory-tier.ts'
 import type { Page, PageDraft } from './page.ts'
 import { finiteTimes } from './page-row.ts'
 import { pieceSize } from './piece-digests.ts'
-import type { Fence, Selection, StoredHits } from './page-store.ts'
+import type { Fence, Rejection, Selection, StoredHits } from './page-store.ts'
 import type { PageWriter } from './page-writer.ts'
 import { PagesToRecode } from './recoder.ts'
 import { selects } from './removals.ts'
@@ -48,7 +48,7 @@ export class WriteQueue {
   #files = new Set<string>()
   readonly #recodes = new PagesToRecode()
   readonly #gathering = new Gathering()
-  readonly #small: { task: SmallTask; resolve(value: Page | null): void }[] = []
+  readonly #small: { task: SmallTask; resolve(value: Page | Rejection | null): void }[] = []
   #bytes = 0
   #last = 0
   #failed = 0
@@ -62,8 +62,8 @@ export class WriteQueue {
     options.shared.renewals.isOwnFile = (file) => this.#files.has(file)
   }
 
-  get state(): { pages: number; bytes: number; isFull: boolean } {
-    return { pages: this.#waiting.size, bytes: this.#bytes, isFull: !this.#hasRoom }
+  get state(): { pages: number; bytes: number } {
+    return { pages: this.#waiting.size, bytes: this.#bytes }
   }
 
   /** Pages that were not accepted, or not stored because storage failed. */
@@ -71,26 +71,29 @@ export class WriteQueue {
     return this.#failed
   }
 
-  /** Whether a further page is accepted. One always is, so that a page larger than the queue is stored too. */
-  get #hasRoom(): boolean {
-    return this.#waiting.size === 0 || (this.#bytes < mostBytes && !this.#failing)
+  /** Why no further page is accepted. One always is, so that a page larger than the queue is stored too. */
+  #whyShut(patient: boolean): Rejection | null {
+    if (this.#closing) return 'unavailable'
+    if (patient || this.#waiting.size === 0) return null
+    if (this.#failing) return 'unavailable'
+    return this.#bytes < mostBytes ? null : 'behind'
   }
 
   /**
-   * Accepts a page, which is found from now on; null when a removal selects it, or without room. `patient`: the caller
-   * waits until it is stored, and so limits the queue itself.
+   * Accepts a page, which is found from now on. `patient`: the caller waits until it is stored, and so limits the queue
+   * itself.
    */
-  add(draft: PageDraft, body: Buffer, fence: Fence, patient: boolean): Waiting | null {
+  add(draft: PageDraft, body: Buffer, fence: Fence, patient: boolean): Waiting | Rejection {
     const { shared, now } = this.#options
-    if (shared.current?.generation !== fence.generation || !this.#admits(fence, draft)) return null
-    if (this.#closing || (!patient && !this.#hasRoom)) {
-      this.#failed += 1
-      return null
-    }
+    const rejection = this.#rejection(fence, draft)
+    if (rejection !== null) return rejection
+    const shut = this.#whyShut(patient)
+    if (shut !== null) this.#failed += 1
+    if (shut !== null) return shut
     const id = -(this.#last += 1)
     const unused = { size: body.length, hits: 0, hitMs: 0, usedAt: now() }
     const page: Page = { ...draft, ...finiteTimes(draft), ...unused, id }
-    const begun = { file: '', checked: shared.fence(), attempts: 0, ...Promise.withResolvers<Page | null>() }
+    const begun = { file: '', checked: shared.fence(), attempts: 0, ...Promise.withResolvers<Page | Rejection>() }
     const waiting: Waiting = { draft: page, body: compact(body), fence, page, ...begun }
     this.#waiting.set(page.id, waiting)
     this.#byKey.set(draft.key, [waiting, ...(this.#byKey.get(draft.key) ?? [])])
@@ -127,7 +130,7 @@ export class WriteQueue {
   }
 
   /** Resolves to what the writer makes of a small task; null when that fails. */
-  ask(task: SmallTask): Promise<Page | null> {
+  ask(task: SmallTask): Promise<Page | Rejection | null> {
     return new Promise((resolve) => {
       this.#small.push({ task, resolve })
       this.#gathering.hurry()
@@ -152,14 +155,15 @@ export class WriteQueue {
     const fence = shared.fence()
     if (fence.generation !== waiting.checked.generation) return false
     if (fence.sequence === waiting.checked.sequence) return true
-    if (!this.#admits(waiting.checked, waiting.draft)) return false
+    if (this.#rejection(waiting.checked, waiting.draft) !== null) return false
     waiting.checked = fence
     return true
   }
 
-  #admits(fence: Fence, draft: PageDraft): boolean {
+  #rejection(fence: Fence, draft: PageDraft): Rejection | null {
     const { shared } = this.#options
-    return shared.holds(fence) || shared.read(false, (index) => index.log.admits(fence, draft))
+    if (shared.holds(fence)) return null
+    return shared.read<Rejection | null>('unavailable', (index) => index.log.rejection(fence, draft))
   }
 
   #wake(): void {
@@ -185,7 +189,7 @@ export class WriteQueue {
       await this.#gathering.pause(gatherFor)
     const small = this.#small.shift()
     const group = small === undefined ? this.#group() : []
-    if (small !== undefined) small.resolve((await this.#ask(small.task)) as Page | null)
+    if (small !== undefined) small.resolve((await this.#ask(small.task)) as Page | Rejection | null)
     else if (group.length > 0) await this.#write(group)
     else if (!this.#closing) return this.#recodeNext()
     else return false
@@ -226,18 +230,19 @@ export class WriteQueue {
     this.#prepare(group)
     const written = (await this.#ask(toGroupTask(group))) as GroupWritten | null
     if (written === null) return this.#retryLater(group)
-    const { ids, failed } = written
+    const { stored, failed } = written
     this.#failed += failed
     this.#failing = failed > 0
-    for (const [at, waiting] of group.entries()) if (ids[at] !== null) this.#settle(waiting, ids[at]!)
-    this.#drop(group.filter((_, at) => ids[at] === null))
+    for (const [outcome, waiting] of Map.groupBy(group, (_, at) => stored[at]!))
+      if (typeof outcome === 'string') this.#drop(waiting, outcome)
+      else this.#settle(waiting[0]!, outcome)
   }
 
   /** After the writer died. */
   #retryLater(group: readonly Waiting[]): void {
     const lost = group.filter(({ attempts }) => attempts >= mostAttempts)
     this.#failed += lost.length
-    this.#drop(lost)
+    this.#drop(lost, 'unavailable')
     this.#files.clear()
   }
 
@@ -249,10 +254,10 @@ export class WriteQueue {
   }
 
   /** Pages that were not stored leave the memory tier too: operators could neither list nor inspect them. */
-  #drop(lost: readonly Waiting[]): void {
+  #drop(lost: readonly Waiting[], why: Rejection): void {
     for (const waiting of lost) this.#remove(waiting)
     this.#options.shared.renewals.tell(lost.map(({ draft }) => draft.key))
-    for (const waiting of lost) waiting.resolve(null)
+    for (const waiting of lost) waiting.resolve(why)
   }
 
   #remove(waiting: Waiting): void {
@@ -283,7 +288,7 @@ export class WriteQueue {
     this.#closing = true
     this.#gathering.hurry()
     await Promise.race([this.#drain(callers), pause(closingPatience, undefined, { ref: false })])
-    this.#drop([...this.#waiting.values()])
+    this.#drop([...this.#waiting.values()], 'unavailable')
     await this.#options.writer.close()
   }
 

@@ -10,6 +10,7 @@ import type { NewPage, PageStore } from './page-store.ts'
 import {
   toGroup,
   type FromWriter,
+  type GroupWritten,
   type ToWriter,
   type WriterAnswer,
   type WriterData,
@@ -36,10 +37,11 @@ async function perform(task: WriterTask): Promise<WriterAnswer> {
   }
 }
 
-async function writeGroup(store: PageStore, group: readonly NewPage[]) {
+async function writeGroup(store: PageStore, group: readonly NewPage[]): Promise<GroupWritten> {
   const before = store.unstored()
-  const stored = await store.writeTogether(group)
-  return { ids: stored.map((page) => page?.id ?? null), failed: store.unstored() - before }
+  const outcomes = await store.writeTogether(group)
+  const stored = outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : outcome.id))
+  return { stored, failed: store.unstored() - before }
 }
 
 async function answer(task: WriterTask): Promise<void> {

@@ -1,6 +1,6 @@
 import type { ErrorMessage } from '../errors.ts'
 import type { Page, PageDraft } from './page.ts'
-import type { Fence, NewPage, StoredHits } from './page-store.ts'
+import type { Fence, NewPage, Rejection, StoredHits } from './page-store.ts'
 
 /** Pages per transaction of the writer thread: a few milliseconds, since other processes wait for it. */
 export const groupPages = 64
@@ -73,13 +73,13 @@ export function toHitTasks(hits: readonly StoredHits[]): Extract<WriterTask, { k
 /** `now`: the clock of the serving thread, in milliseconds since the epoch. */
 export type ToWriter = { task: WriterTask; now: number } | null
 
-/** The ids of the stored pages, null for each that was not stored. `failed`: how many of them because storage failed. */
+/** The ids of the stored pages, and the reasons for those that were not stored. `failed`: how many of these because storage failed. */
 export interface GroupWritten {
-  ids: (number | null)[]
+  stored: (number | Rejection)[]
   failed: number
 }
 
-export type WriterAnswer = GroupWritten | Page | null
+export type WriterAnswer = GroupWritten | Page | Rejection | null
 
 export type FromWriter =
   | { kind: 'opened' }

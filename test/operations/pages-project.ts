@@ -39,7 +39,7 @@ export async function store(app: App, type: PageType, path: string, more: Partia
     generationMs: 250,
     ...more,
   }
-  expect(await pages.put(draft, Buffer.alloc(400, 'x'), pages.fence())).not.toBeNull()
+  expect(await pages.put(draft, Buffer.alloc(400, 'x'), pages.fence())).toHaveProperty('id')
 }
 
 export async function projectWithPages(): Promise<{ app: App; projectDir: string }> {

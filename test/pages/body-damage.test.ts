@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { pieceSize } from '../../src/pages/piece-digests.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { bodyOf, draft, openPages, store } from '../stores/pages.ts'
+import { accepted, bodyOf, draft, openPages, store } from '../stores/pages.ts'
 import { until } from '../helpers/until.ts'
 
 async function bodiesIn(directory: string): Promise<string[]> {
@@ -81,7 +81,7 @@ describe('a body of several pieces', () => {
 
   async function withLarge() {
     const opened = await openPages()
-    const page = (await opened.pages.put(draft('a'), large, opened.pages.fence()))!
+    const page = accepted(await opened.pages.put(draft('a'), large, opened.pages.fence()))
     const [body] = await bodiesIn(opened.directory)
     return { ...opened, page, body: body! }
   }
@@ -140,7 +140,7 @@ describe('a body of several pieces', () => {
       ]),
     )
     expect(await pages.readBody(page)).toBeNull()
-    const again = (await pages.put(draft('a'), large, pages.fence()))!
+    const again = accepted(await pages.put(draft('a'), large, pages.fence()))
     const other = Buffer.from(large.map((byte) => byte ^ 1))
     await pages.put(draft('b'), other, pages.fence())
     // A body without a page is removed in the background.
@@ -178,7 +178,7 @@ describe('files', () => {
     const { pages, directory } = await openPages()
     const fence = pages.fence()
     await pages.remove({ kind: 'type', type: 'products' })
-    expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBeNull()
+    expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBe('invalidated')
     expect(await bodiesIn(directory)).toEqual([])
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
   })

@@ -50,7 +50,7 @@ function onSmallDisks(): void {
     const { pages } = await openPages({ directory, maxSize: 1e9 })
     for (let n = 0; n < 1500; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(4_000, n), pages.fence())
     await until(async () =>
-      expect(await pages.put(draft('large'), Buffer.alloc(2_000_000), pages.fence())).not.toBeNull(),
+      expect(await pages.put(draft('large'), Buffer.alloc(2_000_000), pages.fence())).toHaveProperty('id'),
     )
     expect(await readdir(placesIn(directory).temporary)).toEqual([])
   })
@@ -116,7 +116,7 @@ function onSmallDisks(): void {
     const { pages } = await openPages({ directory })
     for (let n = 0; n < 40; n += 1) await pages.put(draft(`p${n}`), Buffer.alloc(9_000, n), pages.fence())
     await writeFile(`${directory}/ballast`, Buffer.alloc(16 << 20)).catch(() => undefined)
-    expect(await pages.put(draft('late'), Buffer.alloc(9_000), pages.fence())).not.toBeNull()
+    expect(await pages.put(draft('late'), Buffer.alloc(9_000), pages.fence())).toHaveProperty('id')
     const { count } = pages.counters().products
     expect(await pages.remove({ kind: 'all' })).toBe(count)
     expect(pages.find(draft('p1').key)).toEqual([])

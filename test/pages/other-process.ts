@@ -17,7 +17,7 @@ const pages = await openFilesystemStore({ directory, maxSize: null, now: Date.no
 async function answer(command: Command): Promise<unknown> {
   switch (command.ask) {
     case 'put':
-      return (await put(pages, command.name, command.changes)) !== null
+      return typeof (await put(pages, command.name, command.changes)) !== 'string'
     case 'find':
       return pages.find(draft(command.name).key).length
     case 'remove':

@@ -31,7 +31,7 @@ describe('two stores of one process on one directory', () => {
     expect(received).toEqual([selection])
     expect(two.holds(fence)).toBe(false)
     expect(two.find(draft('a').key)).toEqual([])
-    expect(await two.put(draft('a'), bodyOf('a'), fence)).toBeNull()
+    expect(await two.put(draft('a'), bodyOf('a'), fence)).toBe('invalidated')
   })
 
   it('a removal applies at the first request after a pause, in which the files could have been replaced too', async () => {
@@ -92,7 +92,7 @@ describe('a second process', () => {
     pages.poll()
     expect(received).toEqual([selection])
     expect(pages.find(draft('a').key)).toEqual([])
-    expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBeNull()
+    expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBe('invalidated')
     await store(pages, 'a', { deleteAt: Number.POSITIVE_INFINITY })
     expect(await other.ask({ ask: 'find', name: 'a' })).toBe(1)
   })

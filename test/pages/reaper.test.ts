@@ -7,7 +7,7 @@ import { placesIn } from '../../src/pages/places.ts'
 import { Reaper } from '../../src/pages/reaper.ts'
 import { Room } from '../../src/pages/room.ts'
 import { SharedIndex } from '../../src/pages/shared-index.ts'
-import { aMoment, bodyOf, draft, openPages } from '../stores/pages.ts'
+import { accepted, aMoment, bodyOf, draft, openPages } from '../stores/pages.ts'
 
 const diskFull = Object.assign(new Error('no space'), { code: 'ENOSPC' })
 
@@ -22,9 +22,11 @@ async function openThin() {
   const { pages, directory } = await openPages()
   const file = newBodyFile('a key')
   const fence = pages.fence()
-  const [left] = await pages.writeTogether(
-    ['left', 'b', 'c'].map((name) => ({ draft: draft(name), body: bodyOf(name), fence, file })),
-  )
+  const [left] = (
+    await pages.writeTogether(
+      ['left', 'b', 'c'].map((name) => ({ draft: draft(name), body: bodyOf(name), fence, file })),
+    )
+  ).map(accepted)
   await pages.close()
   const places = placesIn(directory)
   const index = openIndex(places, console.warn)

@@ -8,7 +8,7 @@ import type { PageDraft } from '../../src/pages/page.ts'
 import type { NewPage, PageStore } from '../../src/pages/page-store.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { until } from '../helpers/until.ts'
-import { draft, openPages } from '../stores/pages.ts'
+import { accepted, draft, openPages } from '../stores/pages.ts'
 
 const bytes = 1_000
 
@@ -28,7 +28,7 @@ async function storeTogether(pages: PageStore, changes: (name: string) => Partia
     fence: pages.fence(),
     file,
   }))
-  return await pages.writeTogether(group)
+  return (await pages.writeTogether(group)).map(accepted)
 }
 
 async function filesIn(directory: string): Promise<string[]> {
@@ -109,7 +109,8 @@ describe('the bodies of pages that are stored together', () => {
       fence: before,
       file,
     }))
-    await pages.writeTogether(group)
+    const outcomes = await pages.writeTogether(group)
+    expect(names.filter((_, at) => outcomes[at] === 'invalidated')).toEqual(names.filter(odd))
     expect(await readable(pages)).toEqual(names.filter((name) => !odd(name)))
   })
 })
@@ -155,13 +156,15 @@ describe('the space of removed pages', () => {
     const file = newBodyFile('a key')
     const fence = pages.fence()
     const coded = { encoding: 'gzip', originalSize: 3_000 } as const
-    const [one, two, three] = await pages.writeTogether([
-      { draft: draft('one', coded), body: content, fence, file },
-      { draft: draft('two'), body: bodyOf('two'), fence, file },
-      { draft: draft('three'), body: bodyOf('three'), fence, file },
-    ])
+    const [one, two, three] = (
+      await pages.writeTogether([
+        { draft: draft('one', coded), body: content, fence, file },
+        { draft: draft('two'), body: bodyOf('two'), fence, file },
+        { draft: draft('three'), body: bodyOf('three'), fence, file },
+      ])
+    ).map(accepted)
     expect((await pages.recode(one!))!.size).toBeLessThan(content.length)
-    expect(await pages.put(draft('two'), Buffer.from('newer'), pages.fence())).not.toBeNull()
+    expect(await pages.put(draft('two'), Buffer.from('newer'), pages.fence())).toHaveProperty('id')
     await pages.sweep()
     expect(await pages.readBody(two!)).toBeNull()
     expect(await pages.readBody(three!)).toEqual(bodyOf('three'))
@@ -192,16 +195,16 @@ describe('the space of removed pages', () => {
     const file = newBodyFile('a key')
     const fence = pages.fence()
     const coded = { encoding: 'gzip', originalSize: 30_000 } as const
-    const stored = await pages.writeTogether(
-      names.map((name) => ({ draft: draft(name, coded), body: content, fence, file })),
-    )
-    for (const page of stored.slice(0, 15)) expect(await pages.recode(page!)).not.toBeNull()
+    const stored = (
+      await pages.writeTogether(names.map((name) => ({ draft: draft(name, coded), body: content, fence, file })))
+    ).map(accepted)
+    for (const page of stored.slice(0, 15)) expect(await pages.recode(page)).not.toBeNull()
     await until(async () => {
       const sizes = await Promise.all((await filesIn(directory)).map(async (path) => (await stat(path)).size))
       const total = sizes.reduce((sum, size) => sum + size, 0)
       expect(total * 0.75).toBeLessThanOrEqual(pages.counters().products.size)
     })
-    for (const page of stored.slice(15)) expect(await pages.readBody(page!)).toEqual(content)
+    for (const page of stored.slice(15)) expect(await pages.readBody(page)).toEqual(content)
   })
 
   it('without its files is noticed at the next use', async () => {
@@ -218,15 +221,17 @@ describe('an empty body', () => {
   it('keeps its file, alone and with pages that are removed', async () => {
     const { pages } = await openPages()
     const fence = pages.fence()
-    const redirect = await pages.put(draft('alone'), Buffer.alloc(0), fence)
+    const redirect = accepted(await pages.put(draft('alone'), Buffer.alloc(0), fence))
     const file = newBodyFile('a key')
-    const [other] = await pages.writeTogether([
-      { draft: draft('empty', { tags: ['kept'] }), body: Buffer.alloc(0), fence, file },
-      { draft: draft('full', { tags: ['gone'] }), body: bodyOf('full'), fence, file },
-    ])
+    const [other] = (
+      await pages.writeTogether([
+        { draft: draft('empty', { tags: ['kept'] }), body: Buffer.alloc(0), fence, file },
+        { draft: draft('full', { tags: ['gone'] }), body: bodyOf('full'), fence, file },
+      ])
+    ).map(accepted)
     expect(await pages.remove({ kind: 'tags', tags: ['gone'] })).toBe(1)
     await pages.sweep()
-    expect(await pages.readBody(redirect!)).toEqual(Buffer.alloc(0))
+    expect(await pages.readBody(redirect)).toEqual(Buffer.alloc(0))
     expect(await pages.readBody(other!)).toEqual(Buffer.alloc(0))
     expect(pages.damaged()).toBe(0)
   })

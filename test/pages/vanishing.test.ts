@@ -57,7 +57,7 @@ describe('a running store notices vanished files and starts empty', () => {
     expect(pages.find(draft('a').key)).toEqual([])
     expect(pages.counters().products.count).toBe(0)
     expect(pages.holds(fence)).toBe(false)
-    expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBeNull()
+    expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBe('invalidated')
     const again = await store(pages, 'a')
     expect(await pages.readBody(again!)).toEqual(bodyOf('a'))
     expect((await readdir(places.pages)).includes('index.sqlite')).toBe(true)

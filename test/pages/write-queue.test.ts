@@ -6,10 +6,11 @@ import zlib from 'node:zlib'
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PageIndex } from '../../src/pages/page-index.ts'
-import type { PageStore, Selection } from '../../src/pages/page-store.ts'
+import type { Page } from '../../src/pages/page.ts'
+import type { PageStore, Rejection, Selection } from '../../src/pages/page-store.ts'
 import { placesIn } from '../../src/pages/places.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
-import { bodyOf, draft, openPages, origin, store } from '../stores/pages.ts'
+import { accepted, bodyOf, draft, openPages, origin, store } from '../stores/pages.ts'
 import { until } from '../helpers/until.ts'
 
 const megabyte = 2 ** 20
@@ -45,16 +46,16 @@ describe('a page that waits to be stored', () => {
     const { pages, directory } = await openWriter()
     const { pages: other } = await openPages({ directory })
     const { release } = lock(directory)
-    const page = (await take(pages, 'a'))!
+    const page = accepted(await take(pages, 'a'))
     expect(page.id).toBeLessThan(0)
     expect(pages.find(draft('a').key)).toEqual([page])
     expect(await pages.readBody(page)).toEqual(bodyOf('a'))
-    expect(pages.waiting()).toMatchObject({ pages: 1, isFull: false })
+    expect(pages.waiting()).toMatchObject({ pages: 1 })
     expect(other.find(draft('a').key)).toEqual([])
     release()
     await pages.settled(page)
     expect(page.id).toBeGreaterThan(0)
-    expect(pages.waiting()).toEqual({ pages: 0, bytes: 0, isFull: false })
+    expect(pages.waiting()).toEqual({ pages: 0, bytes: 0 })
     for (const each of [pages, other]) {
       expect(each.find(draft('a').key)).toMatchObject([{ id: page.id }])
       expect(await each.readBody(page)).toEqual(bodyOf('a'))
@@ -64,7 +65,7 @@ describe('a page that waits to be stored', () => {
   it('counts as a page that an invalidation would remove', async () => {
     const { pages, directory } = await openWriter()
     const { release } = lock(directory)
-    const page = (await take(pages, 'a'))!
+    const page = accepted(await take(pages, 'a'))
     expect(await pages.count({ kind: 'urls', urls: [page.url] })).toBe(1)
     expect(await pages.count({ kind: 'urls', urls: [`${page.url}other`] })).toBe(0)
     release()
@@ -111,7 +112,7 @@ describe('a page that waits to be stored', () => {
     // The store looks for removals once per uninterrupted run of code.
     await Promise.resolve()
     expect(pages.find(key)).toEqual([])
-    const page = (await taking)!
+    const page = accepted(await taking)
     expect(await pages.readBody(page)).toBeNull()
     await pages.settled(page)
     expect(page.id).toBeLessThan(0)
@@ -146,7 +147,7 @@ describe('a page that waits to be stored', () => {
   it('counts its hits once it is stored, and can be revalidated', async () => {
     const { pages, directory } = await openWriter()
     const { release } = lock(directory)
-    const page = (await take(pages, 'a'))!
+    const page = accepted(await take(pages, 'a'))
     pages.recordHits([{ page, hits: 3, ms: 6, usedAt: 5 }])
     const freshened = pages.freshen(page, { ...draft('a'), lifetime: 99 }, pages.fence())
     release()
@@ -160,16 +161,17 @@ describe('the queue', () => {
     const { pages, directory } = await openWriter()
     const { release } = lock(directory)
     let taken = 0
-    while ((await take(pages, `p${taken}`, Buffer.alloc(megabyte))) !== null) taken += 1
+    let last: Page | Rejection
+    while (typeof (last = await take(pages, `p${taken}`, Buffer.alloc(megabyte))) !== 'string') taken += 1
     expect(taken).toBe(16)
-    expect(pages.waiting().isFull).toBe(true)
+    expect(last).toBe('behind')
     expect(pages.unstored()).toBe(1)
     expect(pages.find(draft(`p${taken}`).key)).toEqual([])
     const patient = store(pages, 'patient')
     release()
     expect(await patient).not.toBeNull()
     expect(pages.counters().products.count).toBe(taken + 1)
-    expect(await take(pages, 'after')).not.toBeNull()
+    expect(await take(pages, 'after')).toHaveProperty('id')
   })
 
   it('outlives the death of the writer: the pages in flight are reported and stored again', async () => {
@@ -178,14 +180,14 @@ describe('the queue', () => {
     await store(pages, 'before')
     const { release } = lock(directory)
     // More than fit into one transaction, so that a full one is sent at once.
-    const taken = await Promise.all(Array.from({ length: 300 }, (_, n) => take(pages, `p${n}`)))
+    const taken = (await Promise.all(Array.from({ length: 300 }, (_, n) => take(pages, `p${n}`)))).map(accepted)
     await until(() => expect(workers).toHaveLength(1))
     await workers[0]!.terminate()
     release()
     await pages.settled({ kind: 'all' })
     expect(workers).toHaveLength(2)
     expect(warnings.join()).toMatch(/writer thread of the page store has ended.*64 pages wait to be stored again/)
-    for (const page of taken) expect(await pages.readBody(page!)).not.toBeNull()
+    for (const page of taken) expect(await pages.readBody(page)).not.toBeNull()
     expect(pages.counters().products.count).toBe(301)
     expect(pages.unstored()).toBe(0)
   })
@@ -195,7 +197,7 @@ describe('the queue', () => {
     const { pages, directory } = await openWriter()
     await store(pages, 'before')
     const { release } = lock(directory)
-    const page = (await take(pages, 'a'))!
+    const page = accepted(await take(pages, 'a'))
     for (const nth of [0, 1]) {
       await until(() => expect(workers).toHaveLength(nth + 1))
       if (nth === 1) await once(workers[nth]!, 'message')
@@ -218,7 +220,7 @@ describe('thorough compression', () => {
   it('follows the second visit, keeps the page and its hits, and never mixes the codings', async () => {
     const { pages, directory } = await openWriter()
     const { pages: other } = await openPages({ directory })
-    const page = (await pages.take(draft('a', changes), cheap, pages.fence()))!
+    const page = accepted(await pages.take(draft('a', changes), cheap, pages.fence()))
     await pages.settled(page)
     const [seen] = other.find(draft('a').key)
     pages.recordHits([{ page, hits: 2, ms: 1, usedAt: 1, recode: true }])
@@ -239,10 +241,10 @@ describe('thorough compression', () => {
     ['of visitors who accept no brotli', async () => {}, {}, false],
   ] as const)('leaves a page %s alone', async (_, before, more, recode) => {
     const { pages } = await openWriter()
-    const page = (await pages.put({ ...draft('a', changes), ...more }, cheap, pages.fence()))!
+    const page = accepted(await pages.put({ ...draft('a', changes), ...more }, cheap, pages.fence()))
     await before(pages)
     pages.recordHits([{ page, hits: 2, ms: 1, usedAt: 1, recode }])
-    const next = (await pages.put(draft('b', changes), cheap, pages.fence()))!
+    const next = accepted(await pages.put(draft('b', changes), cheap, pages.fence()))
     pages.recordHits([{ page: next, hits: 1, ms: 1, usedAt: 1, recode: true }])
     await until(() => expect(pages.find(draft('b').key)[0]!.encoding).toBe('br'))
     expect(pages.find(draft('a').key).map(({ encoding }) => encoding)).not.toContain('br')
@@ -266,7 +268,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     // Half of them fit. A page for which the evictions come too late is given up, but a later one is stored.
     expect(pages.counters().products.count).toBeLessThan(233)
     const late = Buffer.alloc(9_000, 'late')
-    await until(async () => (await pages.put(draft('late'), late, pages.fence())) !== null)
+    await until(async () => typeof (await pages.put(draft('late'), late, pages.fence())) !== 'string')
     expect(await pages.readBody(pages.find(draft('late').key)[0]!)).toEqual(late)
     expect(pages.damaged()).toBe(0)
   })
@@ -279,7 +281,7 @@ it('a page that cannot be written is served while it waits, and leaves memory wh
   await store(pages, 'before')
   await rm(placesIn(directory).temporary, { recursive: true })
   await writeFile(placesIn(directory).temporary, '')
-  const page = (await take(pages, 'a'))!
+  const page = accepted(await take(pages, 'a'))
   expect(pages.find(draft('a').key)).toEqual([page])
   await pages.settled(page)
   expect(page.id).toBeLessThan(0)

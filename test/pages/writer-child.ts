@@ -32,7 +32,8 @@ async function takeForEver(): Promise<void> {
     await pages.take(page, body, fence)
     if (n % 3_000 === 0) {
       const durable = { ...page, ...draft(`${prefix}durable`), tags: [`${prefix}durable`], deleteAt: page.deleteAt }
-      if ((await pages.put(durable, Buffer.from(`${n}`), pages.fence())) !== null) process.send!({ stored: n })
+      const outcome = await pages.put(durable, Buffer.from(`${n}`), pages.fence())
+      if (typeof outcome !== 'string') process.send!({ stored: n })
     }
   }
 }

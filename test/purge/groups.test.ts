@@ -97,10 +97,10 @@ it('a group fences pages that are being fetched, whichever of its purges selects
     purging.invalidate(byTag('y')),
     purging.invalidate(of({ scope: 'urls', urls: [draft('c').url] })),
   ])
-  expect(await pages.put(draft('a', { tags: ['x'] }), Buffer.from('old'), fence)).toBeNull()
-  expect(await pages.put(draft('b', { tags: ['y'] }), Buffer.from('old'), fence)).toBeNull()
-  expect(await pages.put(draft('c', { tags: [] }), Buffer.from('old'), fence)).toBeNull()
-  expect(await pages.put(draft('d', { tags: ['z'] }), Buffer.from('new'), fence)).not.toBeNull()
+  expect(await pages.put(draft('a', { tags: ['x'] }), Buffer.from('old'), fence)).toBe('invalidated')
+  expect(await pages.put(draft('b', { tags: ['y'] }), Buffer.from('old'), fence)).toBe('invalidated')
+  expect(await pages.put(draft('c', { tags: [] }), Buffer.from('old'), fence)).toBe('invalidated')
+  expect(await pages.put(draft('d', { tags: ['z'] }), Buffer.from('new'), fence)).toHaveProperty('id')
 })
 
 it('a tag with many pages does not delay others and is purged completely', async () => {

@@ -60,7 +60,7 @@ it('a purge of the thread takes effect here before it is answered', async () => 
   expect(await answered).toMatchObject({ value: { pagesRemoved: 1 }, told: [{ kind: 'tags', tags: ['t'] }] })
   expect(pages.find(draft('a').key)).toEqual([])
   expect(pages.holds(fence)).toBe(false)
-  expect(await pages.put(draft('a', { tags: ['t'], ...lasting }), Buffer.from('old'), fence)).toBeNull()
+  expect(await pages.put(draft('a', { tags: ['t'], ...lasting }), Buffer.from('old'), fence)).toBe('invalidated')
   expect((await listRecent(records.db, range)).items).toMatchObject([
     { tag: 't', pagesRemoved: 1, proxies: [{ status: 'pending' }] },
   ])

@@ -3,7 +3,7 @@ import type { Page, PageDraft } from '../../src/pages/page.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import { pieceSize } from '../../src/pages/piece-digests.ts'
 import { until } from '../helpers/until.ts'
-import { aMoment, bodyOf, clock, draft, store } from './pages.ts'
+import { accepted, aMoment, bodyOf, clock, draft, store } from './pages.ts'
 import { describeNumbers, type SuiteOptions } from './page-numbers.suite.ts'
 import { describeFences, describeRemovals } from './removals.suite.ts'
 
@@ -25,7 +25,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
         staleIfError: 600,
         noCache: true,
       })
-      const stored = await pages.put(given, bodyOf('a'), pages.fence())
+      const stored = accepted(await pages.put(given, bodyOf('a'), pages.fence()))
       expect(pages.find(given.key)).toEqual([stored])
       expect(stored).toMatchObject({ ...given, size: bodyOf('a').length, hits: 0, hitMs: 0 })
       expect(await pages.readBody(stored!)).toEqual(bodyOf('a'))
@@ -33,7 +33,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
 
     it('stores an empty body', async () => {
       const pages = await open()
-      const page = await pages.put(draft('a'), Buffer.alloc(0), pages.fence())
+      const page = accepted(await pages.put(draft('a'), Buffer.alloc(0), pages.fence()))
       expect(await pages.readBody(page!)).toEqual(Buffer.alloc(0))
     })
 
@@ -42,7 +42,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       async (size) => {
         const pages = await open()
         const body = Buffer.from(Uint8Array.from({ length: size }, (_, index) => index % 251))
-        const page = (await pages.put(draft('a'), body, pages.fence()))!
+        const page = accepted(await pages.put(draft('a'), body, pages.fence()))
         expect((await pages.readBody(page))!.equals(body)).toBe(true)
         const opened = (await pages.openBody(page))!
         await pages.remove({ kind: 'all' })
@@ -198,7 +198,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
         originalSize: 1,
         encoding: 'gzip',
       }
-      const renewed = await pages.freshen(page!, draft('a', changes), pages.fence())
+      const renewed = accepted(await pages.freshen(page!, draft('a', changes), pages.fence()))
       expect(renewed).toMatchObject({ ...changes, id: page!.id, originalSize: 1_000, encoding: 'identity', hits: 2 })
       expect(pages.find(page!.key)).toEqual([renewed])
       expect(await pages.readBody(renewed!)).toEqual(bodyOf('a'))
@@ -212,7 +212,7 @@ export function describePageStore(name: string, open: (options?: SuiteOptions) =
       const pages = await open()
       const page = await store(pages, 'a')
       await pages.remove({ kind: 'urls', urls: [page!.url] })
-      expect(await pages.freshen(page!, draft('a'), pages.fence())).toBeNull()
+      expect(await pages.freshen(page!, draft('a'), pages.fence())).toBe('removed')
     })
   })
 

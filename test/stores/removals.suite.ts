@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PageStore, Selection } from '../../src/pages/page-store.ts'
-import { aMoment, bodyOf, clock, draft, origin, store, type Clock } from './pages.ts'
+import { accepted, aMoment, bodyOf, clock, draft, origin, store, type Clock } from './pages.ts'
 import { type SuiteOptions } from './page-numbers.suite.ts'
 
 /** The part of the contract of `PageStore` about removals. */
@@ -55,7 +55,7 @@ export function describeRemovals(name: string, open: (options?: SuiteOptions) =>
       await pages.remove({ kind: 'all' })
       await pages.put(draft('a'), Buffer.from('other'), pages.fence())
       expect(await pages.readBody(before!)).toBeNull()
-      expect(await pages.freshen(before!, draft('a'), pages.fence())).toBeNull()
+      expect(await pages.freshen(before!, draft('a'), pages.fence())).toBe('removed')
     })
 
     it('removes more pages of one tag than fit one transaction', async () => {
@@ -90,7 +90,7 @@ export function describeFences(name: string, open: (options?: SuiteOptions) => P
       expect(pages.holds(fence)).toBe(true)
       await pages.remove(selection)
       expect(pages.holds(fence)).toBe(false)
-      expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBeNull()
+      expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBe('invalidated')
       expect(pages.find(draft('a').key)).toEqual([])
       expect(await store(pages, 'a')).not.toBeNull()
     })
@@ -98,14 +98,12 @@ export function describeFences(name: string, open: (options?: SuiteOptions) => P
     it.each(selecting.slice(1))('a validated page is not freshened after a purge of %s', async (_, selection) => {
       const pages = await open()
       // The purge selects not the stored page but the one after validation.
-      const page = await pages.put(
-        draft('a', { type: 'cms', tags: [], url: `${origin}/x` }),
-        bodyOf('a'),
-        pages.fence(),
+      const page = accepted(
+        await pages.put(draft('a', { type: 'cms', tags: [], url: `${origin}/x` }), bodyOf('a'), pages.fence()),
       )
       const fence = pages.fence()
       await pages.remove(selection)
-      expect(await pages.freshen(page!, draft('a'), fence)).toBeNull()
+      expect(await pages.freshen(page, draft('a'), fence)).toBe('invalidated')
     })
 
     const others: [string, Selection][] = [
@@ -117,7 +115,13 @@ export function describeFences(name: string, open: (options?: SuiteOptions) => P
       const pages = await open()
       const fence = pages.fence()
       await pages.remove(selection)
-      expect(await pages.put(draft('a'), bodyOf('a'), fence)).not.toBeNull()
+      expect(await pages.put(draft('a'), bodyOf('a'), fence)).toHaveProperty('id')
+    })
+
+    it('a page whose fetch began without a store is not rejected because of a purge', async () => {
+      const pages = await open()
+      await pages.remove({ kind: 'all' })
+      expect(await pages.put(draft('a'), bodyOf('a'), { generation: '', sequence: 0 })).toBe('unavailable')
     })
 
     it('a fence older than the pruned removals no longer holds', async () => {
@@ -127,7 +131,7 @@ export function describeFences(name: string, open: (options?: SuiteOptions) => P
       await pages.remove({ kind: 'urls', urls: ['http://elsewhere/'] })
       time.advance(3_700_000)
       await pages.sweep()
-      expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBeNull()
+      expect(await pages.put(draft('a'), bodyOf('a'), fence)).toBe('invalidated')
       expect(await store(pages, 'a')).not.toBeNull()
     })
   })

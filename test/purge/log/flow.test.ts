@@ -3,7 +3,7 @@ import type { Invalidation, Target } from '../../../src/purge/invalidation.ts'
 import { readPurgeStatistics } from '../../../src/purge/log/statistics.ts'
 import { listInvalidations } from '../../../src/purge/log/invalidation-log.ts'
 import { findByNumber, listRecent, listUrls, readTimeline, readUrlFlow } from '../../../src/purge/log/purge-log.ts'
-import { aMoment, draft, store } from '../../stores/pages.ts'
+import { accepted, aMoment, draft, store } from '../../stores/pages.ts'
 import { openPurges } from '../purges.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -122,9 +122,9 @@ describe('a page that is being fetched while it is purged', () => {
     const fetched = draft('a', { url, tags: ['t', `cms-page-${id}`] })
     const fence = pages.fence()
     await purging.invalidate(of(target))
-    expect(await pages.put(fetched, Buffer.from('from before the purge'), fence)).toBeNull()
+    expect(await pages.put(fetched, Buffer.from('from before the purge'), fence)).toBe('invalidated')
     expect(pages.find(fetched.key)).toEqual([])
-    expect(await pages.put(fetched, Buffer.from('from after it'), pages.fence())).not.toBeNull()
+    expect(await pages.put(fetched, Buffer.from('from after it'), pages.fence())).toHaveProperty('id')
   })
 })
 
@@ -183,13 +183,11 @@ describe('a soft purge', () => {
     expect((await purging.invalidate(soft)).pagesRemoved).toBe(1)
     expect(pages.find(page.key)).toMatchObject([{ id: page.id, staleAt: aMoment, staleWhileRevalidate: 30 }])
     expect(pages.counters().products.count).toBe(1)
-    expect(await pages.put(draft('a', { url, tags: ['t'] }), Buffer.from('old'), fence)).toBeNull()
+    expect(await pages.put(draft('a', { url, tags: ['t'] }), Buffer.from('old'), fence)).toBe('invalidated')
     expect((await purging.invalidate(soft)).pagesRemoved).toBe(0)
-    const renewed = (await pages.freshen(
-      page,
-      draft('a', { url, tags: ['t'], staleAt: aMoment + 90_000 }),
-      pages.fence(),
-    ))!
+    const renewed = accepted(
+      await pages.freshen(page, draft('a', { url, tags: ['t'], staleAt: aMoment + 90_000 }), pages.fence()),
+    )
     expect(pages.find(page.key)).toMatchObject([{ id: renewed.id, staleAt: aMoment + 90_000 }])
   })
 
@@ -232,7 +230,7 @@ describe('a pattern', () => {
     const { purging, pages } = await openPurges()
     const fence = pages.fence()
     await purging.invalidate(of({ scope: 'pattern', pattern: '/a' }))
-    expect(await pages.put(draft('a', { url }), Buffer.from('old'), fence)).toBeNull()
+    expect(await pages.put(draft('a', { url }), Buffer.from('old'), fence)).toBe('invalidated')
   })
 })
 
