@@ -6,6 +6,7 @@ import { digest } from './ledger.ts'
 
 /** One fetch that several visitors wait for. */
 export interface Flight<T> {
+  /** Visitors who come after a later invalidation do not join. */
   readonly fence: Fence
   /** The page that waiting visitors may share; null when each must fetch for itself. */
   readonly outcome: Promise<T | null>
@@ -28,12 +29,20 @@ export class Flights<T> {
     return flight !== undefined && this.#holds(flight.fence) ? flight : null
   }
 
-  /** Registers a fetch. `settle` releases the waiting visitors and must always be called in the end. */
-  start(key: string, fence: Fence): { settle(outcome: T | null): void } {
+  /**
+   * Registers a fetch. `settle` releases the waiting visitors and must always be called in the end. `restart`: what was fetched so far
+   * is given up, and visitors who come after the new fence may wait too.
+   */
+  start(key: string, begun: Fence): { restart(fence: Fence): void; settle(outcome: T | null): void } {
     const { promise, resolve } = Promise.withResolvers<T | null>()
-    const flight: Flight<T> = { fence, outcome: promise }
+    const flight = { fence: begun, outcome: promise }
     this.#flights.set(key, flight)
     return {
+      restart: (fence) => {
+        flight.fence = fence
+        // Another visitor's fetch may have begun, and ended, since the invalidation.
+        if (this.join(key) === null) this.#flights.set(key, flight)
+      },
       settle: (outcome) => {
         if (this.#flights.get(key) === flight) this.#flights.delete(key)
         resolve(outcome)

@@ -74,30 +74,28 @@ export class SharedFetches {
   }
 
   /** Fetches a page in a way that other visitors can join. */
-  async fetch(lookup: Lookup, stale: HeldPage | null, warming?: Warming): Promise<Fetched> {
-    const { store, now } = this.#options
-    const fence = store.fence()
-    // A page under another key must not be renewed by this visitor.
-    const validated = stale !== null && stale.page.key === lookup.key && hasValidator(stale.page) ? stale : null
+  async fetch(lookup: Lookup, held: HeldPage | null, warming?: Warming): Promise<Fetched> {
+    const { store, shared } = this.#options
+    let fence = store.fence()
+    let stale = held
     const flight = this.mayShare(lookup) ? this.#flights.start(lookup.key, fence) : null
     let landed: Landed | null = null
     let obtained: Obtained | null = null
-    const names = lookup.search === null ? [lookup.url] : [lookup.url, ...searchTags(lookup.url)]
-    for (const name of names) this.#underWay.set(name, (this.#underWay.get(name) ?? 0) + 1)
+    const names = this.#enter(lookup)
     try {
-      if (this.#options.shared !== null && this.#mayObtain(lookup, warming))
-        obtained = await this.#obtain(lookup, this.#options.shared)
-      const adopted =
-        obtained?.kind === 'page'
-          ? await this.#fetcher.adopt(lookup, obtained.page, fence, warming !== undefined)
-          : null
-      const fetched = adopted ?? (await this.#fetcher.fetch(lookup, validated, fence, warming))
+      if (shared !== null && this.#mayObtain(lookup, warming)) obtained = await this.#obtain(lookup, shared)
+      const page = obtained?.kind === 'page' ? obtained.page : null
+      const adopted = page && (await this.#fetcher.adopt(lookup, page, fence, warming !== undefined))
+      if (page !== null && adopted === null) {
+        // Visitors who come after the purge may join from now on: they must get neither the adopted nor the stale page.
+        fence = store.fence()
+        stale = null
+        flight?.restart(fence)
+      }
+      const fetched = adopted ?? (await this.#fetcher.fetch(lookup, toValidate(lookup, stale), fence, warming))
       this.#learn(lookup, fetched)
       this.#noteWhyNotStored(lookup, fetched, stale)
-      if (fetched.kind === 'held' && fetched.shareable && usability(fetched.held.page, now()) !== 'stale')
-        landed = { held: fetched.held, isShared: adopted !== null }
-      if (serverErrors.has(fetched.status) && this.standsIn(lookup, stale, 'error'))
-        landed = { held: stale, isShared: false }
+      landed = this.#landed(lookup, fetched, stale)
       return lookup.isAsset ? withoutCookies(fetched) : fetched
     } catch (error) {
       if (this.standsIn(lookup, stale, 'unreachable')) landed = { held: stale, isShared: false }
@@ -107,6 +105,15 @@ export class SharedFetches {
       flight?.settle(landed)
       for (const name of names) this.#leave(name)
     }
+  }
+
+  /** The page of a fetch that waiting visitors share; null when each must fetch for itself. */
+  #landed(lookup: Lookup, fetched: Fetched, stale: HeldPage | null): Landed | null {
+    if (serverErrors.has(fetched.status) && this.standsIn(lookup, stale, 'error'))
+      return { held: stale, isShared: false }
+    if (fetched.kind !== 'held' || !fetched.shareable) return null
+    const isStale = usability(fetched.held.page, this.#options.now()) === 'stale'
+    return isStale ? null : { held: fetched.held, isShared: fetched.isShared === true }
   }
 
   /** Whether the page of another node may answer. */
@@ -171,6 +178,13 @@ export class SharedFetches {
     return this.#options.search.get(channel, target) === search
   }
 
+  /** Counts a fetch under its names. */
+  #enter({ search, url }: Lookup): string[] {
+    const names = search === null ? [url] : [url, ...searchTags(url)]
+    for (const name of names) this.#underWay.set(name, (this.#underWay.get(name) ?? 0) + 1)
+    return names
+  }
+
   #leave(name: string): void {
     const others = this.#underWay.get(name)! - 1
     if (others === 0) this.#underWay.delete(name)
@@ -205,6 +219,11 @@ export class SharedFetches {
   notStored(lookup: Lookup): string | null {
     return this.#uncacheable.reason(lookup.key, this.#options.now())
   }
+}
+
+/** A page under another key must not be renewed by this visitor. */
+function toValidate(lookup: Lookup, stale: HeldPage | null): HeldPage | null {
+  return stale !== null && stale.page.key === lookup.key && hasValidator(stale.page) ? stale : null
 }
 
 /** Whether a page with ESI markup may not be shared. */
