@@ -1,4 +1,4 @@
-import type { MemoryEntry } from '../pages/memory-tier.ts'
+import type { MemoryEntry } from '../pages/memory-entry.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { fieldLines } from './fields.ts'
 import { cacheName } from './forward.ts'

@@ -1,4 +1,4 @@
-import type { MemoryEntry } from '../pages/memory-tier.ts'
+import type { MemoryEntry } from '../pages/memory-entry.ts'
 import type { Encoding, HeaderPair } from '../pages/page.ts'
 import { pieceSize } from '../pages/piece-digests.ts'
 import { hidden } from './browser.ts'

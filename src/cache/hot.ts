@@ -1,6 +1,7 @@
 import type { Standing } from '../cluster/lease.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { MemoryEntry, MemoryTier } from '../pages/memory-tier.ts'
+import type { MemoryEntry } from '../pages/memory-entry.ts'
+import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { takesBrotli } from './accept-encoding.ts'

@@ -1,5 +1,5 @@
 import { formatHttpDate } from '../lib/http-date.ts'
-import type { MemoryEntry } from '../pages/memory-tier.ts'
+import type { MemoryEntry } from '../pages/memory-entry.ts'
 import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
 import type { Bodies, PageBody } from './bodies.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'

@@ -1,4 +1,4 @@
-import type { MemoryEntry } from '../pages/memory-tier.ts'
+import type { MemoryEntry } from '../pages/memory-entry.ts'
 import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
 import { bestEncodings } from './accept-encoding.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { MemoryEntry } from '../pages/memory-tier.ts'
+import type { MemoryEntry } from '../pages/memory-entry.ts'
 import type { HeaderPair, PageType } from '../pages/page.ts'
 
 /** A visitor's classes by the request header in which the shop gets them. */

@@ -1,44 +1,11 @@
 import { FifoCache } from './fifo-cache.ts'
 import { KeysBy } from './keys-by.ts'
+import type { Assembly, MemoryEntry } from './memory-entry.ts'
 import type { Encoding, Page, PageType } from './page.ts'
 import { variantOf } from './page-row.ts'
 import type { Selection, StoredHits } from './page-store.ts'
 import { searchTagsOf } from './search-tags.ts'
-
-/** A page with those codings of its body that are in memory. */
-export interface MemoryEntry {
-  readonly page: Page
-  readonly bodies: Partial<Record<Encoding, Buffer>>
-  /** The hits not yet written to the store; null for none. They do not refer to the bodies, which may leave memory before. */
-  hits: UnwrittenHits | null
-  usedAt: number
-  /** Whether a visitor who got it accepts brotli: others gain nothing from a thoroughly compressed body. */
-  takesBrotli: boolean
-  /** Set for a page made of fragments. */
-  readonly assembly?: Assembly
-  /** What the hot path has prepared. A weak map keeps V8's garbage collector busy. */
-  views?: object
-}
-
-interface UnwrittenHits extends StoredHits {
-  recode: boolean
-  /** The fragments of an assembled page. */
-  readonly fragments: readonly Page[]
-  isTaken: boolean
-}
-
-/** What a page with fragments was made of. */
-export interface Assembly {
-  /** The stored pages: the template, then its fragments at any depth. */
-  readonly parts: readonly Page[]
-  /** Number of fragments, and how deep they include each other. */
-  readonly count: number
-  readonly height: number
-  /** Whether an include was left out because of the pages around it. */
-  readonly isCut: boolean
-  /** Includes that were left out, for operators; null for none. */
-  readonly note: string | null
-}
+import { UnwrittenHits } from './unwritten-hits.ts'
 
 /** Bytes of an entry besides its bodies and texts (objects, lookup tables, prepared headers), as measured. */
 const entryOverhead = 2_048
@@ -66,7 +33,7 @@ export class MemoryTier {
   readonly #keysByPart = new Map<string, KeysBy<string>>()
   readonly #maxVariants: number
   readonly #largest: number
-  #unwritten: UnwrittenHits[] = []
+  readonly #hits = new UnwrittenHits()
 
   /**
    * @param maxBytes size of bodies and their overhead; 0 disables the tier
@@ -135,26 +102,12 @@ export class MemoryTier {
   }
 
   countHit(entry: MemoryEntry, ms: number, usedAt: number): void {
-    if (entry.hits === null || entry.hits.isTaken) this.#unwritten.push((entry.hits = toUnwritten(entry)))
-    entry.hits.hits += 1
-    entry.hits.ms += ms
-    entry.hits.usedAt = entry.usedAt = usedAt
-    if (!wantsRecoding(entry)) return
-    entry.hits.page = entry.page
-    entry.hits.recode = true
+    this.#hits.count(entry, ms, usedAt)
   }
 
   /** The hits since the last call, including those of evicted entries. */
   takeHits(): StoredHits[] {
-    const taken = this.#unwritten
-    this.#unwritten = []
-    return taken.flatMap((unwritten) => {
-      unwritten.isTaken = true
-      const { page, hits, ms, usedAt, recode, fragments } = unwritten
-      // Fragments must not be evicted before the pages that are made of them.
-      const used = fragments.map((fragment) => ({ page: fragment, hits: 0, ms: 0, usedAt, recode: false }))
-      return [{ page, hits, ms, usedAt, recode }, ...used]
-    })
+    return this.#hits.take()
   }
 
   /** Drops every page that an invalidation selects, together with the other variants of its key. */
@@ -240,18 +193,6 @@ export class MemoryTier {
 function toEntry(page: Page, bodies: MemoryEntry['bodies'], assembly?: Assembly): MemoryEntry {
   const entry = { page, bodies, hits: null, usedAt: page.usedAt, takesBrotli: false }
   return assembly === undefined ? entry : { ...entry, assembly }
-}
-
-function toUnwritten({ page, assembly, usedAt }: MemoryEntry): UnwrittenHits {
-  const [counted = page, ...fragments] = assembly?.parts ?? []
-  // The id of a page that waits to be stored changes. Otherwise it is enough, and the page may leave memory.
-  const named = counted.id < 0 ? counted : { id: counted.id }
-  return { page: named, hits: 0, ms: 0, usedAt, recode: false, fragments, isTaken: false }
-}
-
-/** Whether a thoroughly compressed body saves bytes. The template of an assembled page is never sent itself. */
-function wantsRecoding({ page, takesBrotli, assembly }: MemoryEntry): boolean {
-  return takesBrotli && page.encoding !== 'br' && assembly === undefined
 }
 
 /** The pages whose removal removes the entries. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { MemoryTier, type MemoryEntry } from '../../src/pages/memory-tier.ts'
+import type { MemoryEntry } from '../../src/pages/memory-entry.ts'
+import { MemoryTier } from '../../src/pages/memory-tier.ts'
 import { pageTypes, type Page, type PageDraft } from '../../src/pages/page.ts'
 import type { Selection } from '../../src/pages/page-store.ts'
 import { bodyOf, draft, origin } from './draft.ts'
@@ -132,6 +133,35 @@ describe('an invalidation drops the selected pages', () => {
     memory.drop({ kind: 'tags', tags: ['new'] })
     expect(memory.count).toBe(0)
   })
+})
+
+it('takeHits returns the hits of a page that left memory and came back as one entry', () => {
+  const memory = new MemoryTier(megabyte)
+  const [a, b] = [page('a'), page('b')]
+  const inZstd: Page = { ...a, encoding: 'zstd' }
+  for (const [at, visited] of [a, b, a, inZstd].entries()) {
+    const entry = memory.set(visited, visited.encoding, bodyOf('body'))
+    entry.takesBrotli = visited === inZstd
+    memory.countHit(entry, 0.5, at)
+    memory.drop({ kind: 'all' })
+  }
+  expect(memory.takeHits()).toEqual([
+    { page: inZstd, hits: 3, ms: 1.5, usedAt: 3, recode: true },
+    { page: { id: b.id }, hits: 1, ms: 0.5, usedAt: 1, recode: false },
+  ])
+})
+
+it('takeHits counts a page apart from the assembled page that it is the template of', () => {
+  const memory = new MemoryTier(megabyte)
+  const [template, fragment] = [page('a'), page('b')]
+  const assembly = { parts: [template, fragment], count: 1, height: 1, isCut: false, note: null }
+  memory.countHit(memory.set(template, 'br', bodyOf('a')), 1, 10)
+  memory.countHit(memory.set(template, 'br', bodyOf('a'), assembly), 1, 20)
+  expect(memory.takeHits()).toEqual([
+    { page: { id: template.id }, hits: 1, ms: 1, usedAt: 10, recode: false },
+    { page: { id: template.id }, hits: 1, ms: 1, usedAt: 20, recode: false },
+    { page: fragment, hits: 0, ms: 0, usedAt: 20, recode: false },
+  ])
 })
 
 it('takeHits returns the hits once, including those of dropped pages', () => {

@@ -1,5 +1,5 @@
 import { decode, toEncoding, TooLarge } from '../../pages/codec.ts'
-import type { Assembly, MemoryEntry } from '../../pages/memory-tier.ts'
+import type { Assembly, MemoryEntry } from '../../pages/memory-entry.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { discard } from '../body.ts'
 import { forwardedBy, ownStatus, type Forwarded } from '../cache-status.ts'

@@ -1,4 +1,4 @@
-import type { Assembly } from '../../pages/memory-tier.ts'
+import type { Assembly } from '../../pages/memory-entry.ts'
 import type { HeaderPair, Page } from '../../pages/page.ts'
 import type { Forwarded } from '../cache-status.ts'
 import type { Fragment, Omission } from './fragments.ts'
