@@ -73,14 +73,14 @@ export class MemoryTier {
       // The same page after a 304: other codings of its body remain valid.
       else if (entry.page.id === page.id && assembly === undefined) bodies = entry.bodies
     }
-    const entry = toEntry(page, { ...bodies, [encoding]: compact(body) }, assembly)
+    const entry = toEntry(page, { ...bodies, [encoding]: body }, assembly)
     if (page.fragments !== undefined && assembly === undefined) {
       if (others.length > 0) this.#hold(page.key, others)
       else this.#entries.delete(page.key)
       return entry
     }
     if (others.length >= this.#maxVariants) others.splice(leastRecentlyUsed(others), 1)
-    this.#hold(page.key, [...others, entry])
+    if (this.#hold(page.key, [...others, entry])) entry.bodies[encoding] = compact(body)
     return entry
   }
 
@@ -93,12 +93,15 @@ export class MemoryTier {
     this.#hold(entry.page.key, [...entries])
   }
 
-  #hold(key: string, entries: MemoryEntry[]): void {
+  /** Whether the entries are kept. */
+  #hold(key: string, entries: MemoryEntry[]): boolean {
     const gone = (this.#entries.peek(key) ?? []).filter((entry) => !entries.includes(entry))
     // Labels shared with remaining entries are added again below.
     this.#unlabel(gone, key)
     this.#entries.set(key, entries)
-    if (this.#entries.peek(key) === entries) this.#label(entries, key)
+    const isKept = this.#entries.peek(key) === entries
+    if (isKept) this.#label(entries, key)
+    return isKept
   }
 
   countHit(entry: MemoryEntry, ms: number, usedAt: number): void {

@@ -164,6 +164,16 @@ it('takeHits counts a page apart from the assembled page that it is the template
   ])
 })
 
+it('copies a body that stays in memory out of a larger buffer, and no other', () => {
+  const slab = Buffer.alloc(10_000, 'a')
+  const body = slab.subarray(0, 1_000)
+  const kept = new MemoryTier(megabyte).set(page('a'), 'br', body)
+  expect(kept.bodies.br).toEqual(body)
+  expect(kept.bodies.br!.buffer.byteLength).toBe(body.length)
+  const passing = new MemoryTier(0).set(page('b'), 'br', body)
+  expect(passing.bodies.br).toBe(body)
+})
+
 it('takeHits returns the hits once, including those of dropped pages', () => {
   const memory = new MemoryTier(megabyte)
   const waiting = { ...page('a'), id: -1 }

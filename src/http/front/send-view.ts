@@ -27,8 +27,10 @@ interface Sent {
 export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
   const { status, headers, body } = view
   if (isLast) {
-    socket.write(renderHead(status, [...headers, ['Connection', 'close']]))
-    if (body !== null) socket.write(body)
+    const head = renderHead(status, [...headers, ['Connection', 'close']])
+    // A small body may be part of a larger buffer, which a slow client would keep in memory.
+    if (body === null || body.length <= largestCopied) socket.write(Buffer.concat([head, body ?? nothing]))
+    else for (const bytes of [head, body]) socket.write(bytes)
     endGently(socket)
     return { flushed: true, bytes: body ?? nothing }
   }
