@@ -20,8 +20,10 @@ export class PendingExchange implements Exchange, Task, Guest {
   #repeatable: boolean
   #connection: Connection | null = null
   over = false
-  /** What of the body came before the exchange was admitted. */
+  /** What of the body came before the exchange was admitted, or the end of a body that came slowly. */
   #early: Buffer[] = []
+  /** Missing bytes of the body; null where its end will tell. */
+  #owed: number | null
   #ended = false
 
   constructor(request: ExchangeRequest, head: RequestHead, sink: ResponseSink, pool: Pool, expires: number) {
@@ -31,12 +33,17 @@ export class PendingExchange implements Exchange, Task, Guest {
     this.expires = expires
     this.#sink = sink
     this.#pool = pool
+    this.#owed = request.body === 'stream' ? head.length : 0
     this.#repeatable = request.body === null && (request.method === 'GET' || request.method === 'HEAD')
+  }
+
+  get isReceiving(): boolean {
+    return !this.#ended && (this.#owed === null || this.#owed > 0)
   }
 
   admitted(): void {
     if (this.over) return
-    this.#connection = this.#pool.carry(this)
+    this.#connection ??= this.#pool.carry(this)
     const early = this.#early.splice(0)
     const flushed = early.map((piece) => this.#connection?.write(piece)).at(-1) === true
     if (this.#ended) this.#connection?.end()
@@ -44,19 +51,27 @@ export class PendingExchange implements Exchange, Task, Guest {
   }
 
   refused(error: OriginError): void {
+    const connection = this.#connection
     this.onError(error, false)
+    connection?.destroy()
   }
 
   write(piece: Buffer): boolean {
     if (this.over) return true
-    if (this.#connection !== null) return this.#connection.write(piece)
+    if (this.#owed !== null) this.#owed -= piece.length
+    if (this.#connection !== null && this.#maySend()) return this.#connection.write(piece)
     this.#early.push(piece)
     return false
   }
 
   end(): void {
     this.#ended = true
-    this.#connection?.end()
+    if (this.#maySend()) this.#connection?.end()
+  }
+
+  /** Whether what comes of the body may be sent: its end makes the shop work, so it needs a place. */
+  #maySend(): boolean {
+    return this.isReceiving || this.slot === null || this.slot.received()
   }
 
   pause(): void {

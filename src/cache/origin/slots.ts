@@ -23,13 +23,16 @@ export interface SlotCounts {
 
 /** Who is admitted. Called in a later turn, unless there is room at once. */
 export interface Guest {
+  /** Whether the visitor is still sending the body of the request. */
+  readonly isReceiving?: boolean
   admitted(): void
   refused(error: OriginError): void
 }
 
 /**
- * How long a response counts after its head, in milliseconds. What takes longer is a download, an event stream or a slow
- * visitor: the shop has done its work, or never will, and other visitors must not wait for that.
+ * How long a request counts while its body comes, and how long its response counts after the head, in milliseconds. What takes longer is
+ * an upload, a download, an event stream or a slow visitor: the shop waits, has done its work, or never will, and other visitors must not
+ * wait for that.
  */
 const longest = 5000
 
@@ -38,6 +41,7 @@ export class Slots {
   readonly #limits: SlotLimits
   readonly #waiting: Expiring<Slot>
   readonly #patient = new Set<Slot>()
+  readonly #receiving = new Expiring<Slot>(longest, (slot) => this.#stepOut(slot))
   readonly #answering = new Expiring<Slot>(longest, (slot) => slot.leave())
   #visitors = 0
   #others = 0
@@ -55,10 +59,15 @@ export class Slots {
   /** Admits a visitor at once, when there is room, or refuses it. */
   enter(guest: Guest): Slot {
     const slot = new Slot(this, guest, false)
-    if (this.#visitors < this.#limits.maxConcurrent) this.#admit(slot)
+    this.#place(slot, () => this.#admit(slot))
+    return slot
+  }
+
+  #place(slot: Slot, admit: () => void): void {
+    slot.state = 'waiting'
+    if (this.#visitors < this.#limits.maxConcurrent) admit()
     else if (this.#waiting.size < this.#limits.queue) this.#waiting.add(slot)
     else process.nextTick(() => this.#refuse(slot))
-    return slot
   }
 
   /** Admits a warmup once visitors leave room for it. Never refuses it. */
@@ -71,7 +80,21 @@ export class Slots {
 
   /** Notes that the response has begun. */
   answering(slot: Slot): void {
+    this.#receiving.delete(slot)
     this.#answering.add(slot)
+  }
+
+  /** Whether the shop may get the end of the request's body now, and so begin its work. Otherwise the guest is admitted again, or refused. */
+  received(slot: Slot): boolean {
+    this.#receiving.delete(slot)
+    if (slot.state === 'outside') this.#place(slot, () => this.#count(slot))
+    return slot.state !== 'waiting'
+  }
+
+  #stepOut(slot: Slot): void {
+    slot.state = 'outside'
+    this.#visitors -= 1
+    this.#next()
   }
 
   left(slot: Slot, was: Slot['state']): void {
@@ -80,6 +103,8 @@ export class Slots {
       this.#patient.delete(slot)
       return
     }
+    if (was === 'outside') return
+    this.#receiving.delete(slot)
     this.#answering.delete(slot)
     if (slot.last) this.#others -= 1
     else this.#visitors -= 1
@@ -88,6 +113,7 @@ export class Slots {
 
   close(): void {
     this.#waiting.close()
+    this.#receiving.close()
     this.#answering.close()
     this.#patient.clear()
   }
@@ -107,10 +133,15 @@ export class Slots {
   }
 
   #admit(slot: Slot): void {
+    this.#count(slot)
+    if (slot.guest.isReceiving === true) this.#receiving.add(slot)
+    slot.guest.admitted()
+  }
+
+  #count(slot: Slot): void {
     if (slot.last) this.#others += 1
     else this.#visitors += 1
     slot.state = 'inside'
-    slot.guest.admitted()
   }
 
   #refuse(slot: Slot): void {
@@ -126,7 +157,8 @@ export class Slot {
   readonly guest: Guest
   /** Whether it takes only what visitors leave. */
   readonly last: boolean
-  state: 'waiting' | 'inside' | 'left' = 'waiting'
+  /** `outside`: its body has been coming for long, so that it does not count. */
+  state: 'waiting' | 'inside' | 'outside' | 'left' = 'waiting'
   readonly #slots: Slots
 
   constructor(slots: Slots, guest: Guest, last: boolean) {
@@ -137,6 +169,10 @@ export class Slot {
 
   answering(): void {
     if (this.state === 'inside') this.#slots.answering(this)
+  }
+
+  received(): boolean {
+    return this.#slots.received(this)
   }
 
   /** Makes room for another request, or stops waiting. Safe to call twice. */
