@@ -57,12 +57,16 @@ function loadCompiled() {
  */
 function compiledCode() {
   if (process.env.NODE_COMPILE_CACHE) return process.env.NODE_COMPILE_CACHE
-  const [{ statSync }, { homedir }, { join }] = ['node:fs', 'node:os', 'node:path'].map(process.getBuiltinModule)
+  const [fs, { homedir }, { join }] = ['node:fs', 'node:os', 'node:path'].map(process.getBuiltinModule)
   try {
     const home = homedir()
     // Under sudo, HOME may belong to another user.
-    if (process.getuid && statSync(home).uid !== process.getuid()) return null
-    return join(home, '.cache', 'pagecache')
+    if (process.getuid && fs.statSync(home).uid !== process.getuid()) return null
+    const caches = join(home, '.cache')
+    const directory = join(caches, 'pagecache')
+    // Node would make them recursively, which never ends where the system reports ENOENT below an existing directory, as in /proc.
+    for (const each of [caches, directory]) if (!fs.existsSync(each)) fs.mkdirSync(each, { mode: 0o700 })
+    return directory
   } catch {
     return null
   }

@@ -1,8 +1,9 @@
-import { appendFile, mkdir, readFile } from 'node:fs/promises'
+import { appendFile, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { homedir } from 'node:os'
 import { processVariables, type Variables } from '../config/environment.ts'
 import { PagecacheError } from '../errors.ts'
+import { makeDirectory } from '../lib/make-directory.ts'
 import { shells, type Shell } from './completion.ts'
 
 /** The shell that the operator uses. @throws USAGE where it has no completion */
@@ -39,7 +40,7 @@ export async function installCompletion(
       throw error
     })
     if (before.split('\n').includes(line)) return { file, changed: false }
-    await mkdir(dirname(file), { recursive: true })
+    makeDirectory(dirname(file), 0o700)
     // Appending keeps the rest, and a file that is a symbolic link.
     await appendFile(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${line}\n`)
     return { file, changed: true }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { makeDirectory } from '../lib/make-directory.ts'
 import { processVariables, type Variables } from './environment.ts'
 
 /**
@@ -45,7 +46,7 @@ export async function chooseProfile(
 ): Promise<void> {
   const file = fileOf(variables)
   const { [projectDir]: _, ...others } = readAll(variables)
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  makeDirectory(dirname(file), 0o700)
   const draft = `${file}.${process.pid}`
   await writeFile(draft, `${JSON.stringify(name === null ? others : { ...others, [projectDir]: name }, null, 2)}\n`)
   await rename(draft, file)
