@@ -58,8 +58,17 @@ export function presentPreview({ links, expiresAt }: StagePreviewValue, output: 
   if (output.terminal) output.prose(`Views and clicks of these links are not counted. They work until ${expiresAt}.`)
 }
 
-/** Prints totals and rates, then the series: as charts on a terminal, as rows in a pipe. */
-export async function presentStageStatistics(value: StageStatisticsValue, output: Output): Promise<void> {
+const eventTypes = ['impression', 'cta_click', 'close', 'permanent_dismiss'] as const
+
+/**
+ * Prints totals and rates, then the series: as charts on a terminal, as rows in a pipe. Buckets that have not begun are left out: their
+ * zeros were not measured. `now` in milliseconds since the epoch.
+ */
+export async function presentStageStatistics(
+  value: StageStatisticsValue,
+  output: Output,
+  now = Date.now(),
+): Promise<void> {
   const { totals, rates } = value
   const percent = (rate: number) => `${(rate * 100).toFixed(2)} %`
   output.prose(`${value.dateFrom} to ${value.dateTo} (UTC)`)
@@ -74,11 +83,14 @@ export async function presentStageStatistics(value: StageStatisticsValue, output
     ],
   )
   output.line()
-  if (output.terminal) return presentCharts(value, output)
-  const types = ['impression', 'cta_click', 'close', 'permanent_dismiss'] as const
+  // The clock of a daemon may be ahead of this one: a bucket with events has begun.
+  const begun = value.series.filter(
+    (point) => Date.parse(point.date) <= now || eventTypes.some((type) => point[type] > 0),
+  )
+  if (output.terminal) return presentCharts({ ...value, series: begun }, output)
   await output.table(
-    [value.bucket, ...types],
-    value.series.map((point) => [point.date, ...types.map((type) => point[type])]),
+    [value.bucket, ...eventTypes],
+    begun.map((point) => [point.date, ...eventTypes.map((type) => point[type])]),
   )
 }
 
