@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
+import { hourLength } from '../lib/moment.ts'
 import { parseTypedDuration } from '../lib/quantity.ts'
 import { printable } from '../lib/safe-text.ts'
 import { interruptible } from './interrupt.ts'
@@ -14,7 +15,7 @@ interface Repeated<T> {
 }
 
 /** Bounds of `--interval`, in milliseconds. */
-const [shortest, longest] = [100, 3_600_000]
+const [shortest, longest] = [100, hourLength]
 
 /**
  * Shows a value again and again until interrupted: redrawn on a terminal, one below the other in a pipe, one per line with `--json`. Only

@@ -4,6 +4,7 @@ import { mkdir, readdir, rename } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { makeDirectory } from '../lib/make-directory.ts'
+import { hourLength } from '../lib/moment.ts'
 import { busy, codeOf, faultOf, unwritable } from './faults.ts'
 import { createPages, UnusableIndex } from './index-file.ts'
 import { PageIndex } from './page-index.ts'
@@ -128,7 +129,7 @@ function partsToGo(places: Places, name: string): string[] {
 }
 
 /** How long the URLs of a cleared directory are kept for reading, in milliseconds. */
-const clearedKeptFor = 3_600_000
+const clearedKeptFor = hourLength
 
 /** Age at which an unfinished page directory counts as abandoned, in milliseconds. */
 const abandonedAfter = 60_000

@@ -1,4 +1,6 @@
-const week = 7 * 24 * 60 * 60_000
+import { dayLength } from '../lib/moment.ts'
+
+const week = 7 * dayLength
 
 /** Hits of a page, and the microseconds that they took together. */
 interface Hits {

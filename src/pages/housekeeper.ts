@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
+import { hourLength } from '../lib/moment.ts'
 import type { BodyFiles } from './body-files.ts'
 import { removeTrash } from './clear.ts'
 import { releaseCleared } from './cleared.ts'
@@ -21,7 +22,7 @@ const reliefSlice = 16
 const evictTo = 0.95
 /** Traces released per transaction; few have more than some hundred pages. */
 const tracesAtOnce = 32
-const removalsKeptFor = 3_600_000
+const removalsKeptFor = hourLength
 /** A body without a row may still be in the hands of its writer for this long, in milliseconds. */
 const orphanAge = 60_000
 

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
+import { dayLength } from '../lib/moment.ts'
 import { faultOf } from './faults.ts'
 import { directoryMode, identityOf } from './places.ts'
 
@@ -12,8 +13,8 @@ const believedFor = 5_000
 const mostInMemory = 20_000
 /** Pruning keeps this many of the newest entries, and none not renewed for `keptFor` milliseconds. */
 const mostEntries = 200_000
-const keptFor = 30 * 86_400_000
-const renewedAfter = 86_400_000
+const keptFor = 30 * dayLength
+const renewedAfter = dayLength
 /** Additions between two prunings. */
 const pruneEvery = 1_000
 /** How long the file is left alone after an error, in milliseconds. */

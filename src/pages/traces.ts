@@ -1,10 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3'
+import { hourLength } from '../lib/moment.ts'
 import type { PageType } from './page.ts'
 import { live } from './page-reads.ts'
 import type { Taken } from './page-store.ts'
 
 /** Age at which an unreleased trace counts as abandoned by its reader, in milliseconds. */
-export const abandonedAfter = 3_600_000
+export const abandonedAfter = hourLength
 
 /** Rows released per transaction. */
 const slice = 2_000

@@ -1,6 +1,6 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
-import { hourLength } from '../lib/moment.ts'
+import { dayLength, hourLength } from '../lib/moment.ts'
 import type { TrafficRow } from '../records/traffic-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
 import {
@@ -17,11 +17,11 @@ import { hoursKept, minutesKept } from './write-traffic.ts'
 type Bucket = 'minute' | 'hour' | 'day'
 
 const minuteLength = 60_000
-const lengths: Record<Bucket, number> = { minute: minuteLength, hour: hourLength, day: 24 * hourLength }
+const lengths: Record<Bucket, number> = { minute: minuteLength, hour: hourLength, day: dayLength }
 
 /** Longest range that is shown by the minute and by the hour unless a bucket is given, in milliseconds. */
 const longestByMinute = 3 * hourLength
-const longestByHour = 7 * 24 * hourLength
+const longestByHour = 7 * dayLength
 
 /** Rows that are read at once, which takes a few milliseconds; other work goes on between the slices. */
 const rowsAtOnce = 1000

@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises'
 import type { App } from '../app.ts'
 import { formatBytes } from '../lib/format-bytes.ts'
 import { formatCount, formatDuration } from '../lib/format.ts'
+import { dayLength } from '../lib/moment.ts'
 import type { Finding, Problem } from '../notify/problems.ts'
 import type { WorkerPresence, WorkerStatistics } from '../queue/queue.ts'
 
@@ -9,8 +10,6 @@ import type { WorkerPresence, WorkerStatistics } from '../queue/queue.ts'
 type Check = (app: App) => Promise<Finding[]>
 
 const minute = 60_000
-const hour = 60 * minute
-const day = 24 * hour
 
 /** The latest ended warmup of each sales channel: failed, or ended with failures. A later one without failures is the recovery. */
 const checkWarmups: Check = async (app) => {
@@ -21,7 +20,8 @@ const checkWarmups: Check = async (app) => {
   const latest = [...Map.groupBy(ended, channelOf).values()].map(([run]) => run!)
   const isBad = (run: (typeof items)[number]) => run.status === 'failed' || run.failed_urls > 0
   // Old failures are no news when notifications are configured for the first time.
-  const isRecent = (run: (typeof items)[number]) => app.now() - Date.parse(run.finished_at ?? run.updated_at) < day
+  const isRecent = (run: (typeof items)[number]) =>
+    app.now() - Date.parse(run.finished_at ?? run.updated_at) < dayLength
   const problems = latest.filter((run) => isBad(run) && isRecent(run)).map((run) => describeWarmup(run, channelOf(run)))
   return [
     {
@@ -147,7 +147,7 @@ const checkNodes: Check = async (app) => {
       problems,
       persists: ({ subject, since }) =>
         // After a week it is old news. A node of the cluster is back once it writes, or was forgotten.
-        !subject.startsWith(nodePrefix) && !isBack(subject, Number(since)) && app.now() - Number(since) < 7 * day,
+        !subject.startsWith(nodePrefix) && !isBack(subject, Number(since)) && app.now() - Number(since) < 7 * dayLength,
     },
   ]
 }

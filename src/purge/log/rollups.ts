@@ -1,9 +1,9 @@
-import { hourLength } from '../../lib/moment.ts'
+import { dayLength } from '../../lib/moment.ts'
 import { prepareRows } from '../../records/statements.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 
 /** The statistics cover exactly the last 24 hours, which touch 25 clock hours: the first and the last in part. */
-export const windowLength = 24 * hourLength
+export const windowLength = dayLength
 export const windowHours = 25
 
 /**

@@ -1,9 +1,10 @@
+import { hourLength } from '../../lib/moment.ts'
 import { uuidv7 } from '../../lib/uuid.ts'
 import type { Records } from '../../records/open.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 
 /** Batches without a run that are younger than this may belong to a run that is being created (milliseconds). */
-const maxStart = 3_600_000
+const maxStart = hourLength
 
 /**
  * Deletes a slice of the runs that ended before `before` (milliseconds since the epoch): their failures and batches first, then the
