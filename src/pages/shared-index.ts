@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { PagecacheError } from '../errors.ts'
 import { discard, openPages, removeTrash } from './clear.ts'
 import { busy, faultOf, isStatementFault, nameOf, unreadable, unwritable, type StorageFault } from './faults.ts'
+import { FailureWarning } from './failure-warning.ts'
 import type { PageIndex } from './page-index.ts'
 import type { Fence, Selection } from './page-store.ts'
 import { identityLater, identityOf, vitalParts, type Places } from './places.ts'
@@ -11,8 +12,6 @@ import { Renewals } from './renewals.ts'
 const watchIntervals = { used: 250, idle: 750 }
 /** After a pause this long in milliseconds (stopped process, blocked event loop) the files are checked before use. */
 const trustedFor = 1_000
-/** Delay of a warning in milliseconds: a command that reports the failure itself asks for it within this time. */
-const warningDelay = 100
 const resolved = Promise.resolve()
 
 export interface SharedIndexOptions {
@@ -36,9 +35,9 @@ export class SharedIndex {
   #isPolled = false
   #isUsed = false // Since the last check of the files.
   #closed = false
-  #warned = ''
-  #warning: NodeJS.Timeout | undefined
+  readonly #warning: FailureWarning
   #lastError: unknown = null
+  #patientUntil = -Infinity // While other processes prevent opening.
   readonly #listeners: ((selection: Selection) => void)[] = []
   readonly renewals = new Renewals()
   #watch: NodeJS.Timeout | undefined
@@ -46,6 +45,7 @@ export class SharedIndex {
 
   constructor(options: SharedIndexOptions) {
     this.#options = options
+    this.#warning = new FailureWarning(options.onWarning)
     this.#open()
     this.#scheduleLook()
   }
@@ -57,7 +57,7 @@ export class SharedIndex {
   /** Why nothing is readable now; null while it is. */
   fault(): PagecacheError | null {
     if (this.#index !== null) return null
-    clearTimeout(this.#warning)
+    this.#warning.withdraw()
     const error = this.#lastError
     return faultOf(error) === 'busy' ? busy(error) : unreadable(this.#options.places.pages, error)
   }
@@ -68,11 +68,7 @@ export class SharedIndex {
 
   /** Waits while other processes prevent opening. Any other failure is retried in the background. */
   async ready(): Promise<void> {
-    const giveUp = performance.now() + this.#options.patience
-    while (this.#index === null && faultOf(this.#lastError) === 'busy' && performance.now() < giveUp) {
-      await pause(20)
-      this.#open()
-    }
+    while (this.#index === null && performance.now() < this.#patientUntil) await pause(20)
   }
 
   /** Looks once per uninterrupted run of code: no request arrives during one. */
@@ -180,7 +176,7 @@ export class SharedIndex {
     const fault = faultOf(error)
     if (fault === null) throw error
     if (fault !== 'busy' && !this.look() && fault === 'broken' && isStatementFault(error)) this.#abandon(error)
-    if (fault === 'unwritable') this.#warn(`The page store is not writable (${nameOf(error)})`)
+    if (fault === 'unwritable') this.#warning.tell(`The page store is not writable (${nameOf(error)})`)
     return fault
   }
 
@@ -260,15 +256,25 @@ export class SharedIndex {
       this.#version = index.dataVersion()
       this.#index = index
       this.#lookedAt = performance.now()
-      this.#warned = ''
+      this.#warning.reset()
+      this.#patientUntil = -Infinity
       this.#options.onOpened?.()
       removeTrash(this.#options.places.directory)
     } catch (error) {
       if (faultOf(error) === null) throw error
       this.#lastError = error
-      if (faultOf(error) === 'busy') setTimeout(() => this.#open(), 10).unref()
-      this.#warn(`Could not open the page store (${nameOf(error)})`)
+      if (faultOf(error) === 'busy') return this.#openLater()
+      this.#patientUntil = -Infinity
+      this.#warning.tell(`Could not open the page store (${nameOf(error)})`)
     }
+  }
+
+  /** Warns only when other processes prevent opening for long: a clear of theirs takes a moment. */
+  #openLater(): void {
+    if (this.#patientUntil === -Infinity) this.#patientUntil = performance.now() + this.#options.patience
+    if (performance.now() >= this.#patientUntil)
+      this.#warning.tell(`Could not open the page store (${nameOf(this.#lastError)})`)
+    setTimeout(() => this.#open(), 10).unref()
   }
 
   /** Rejects an index that was gone in the meantime, and a copy of it (a restored backup, for example). */
@@ -279,12 +285,6 @@ export class SharedIndex {
     index.close()
     discard(places, index.identities[0] ?? null, onWarning, 'it is from before its files vanished or were replaced')
     return openPages(places, onWarning)
-  }
-
-  /** Warns once per failure, not for each affected request, and not if the caller gets the error from `fault` at once. */
-  #warn(message: string): void {
-    if (message !== this.#warned) this.#warning = setTimeout(() => this.#options.onWarning(message), warningDelay)
-    this.#warned = message
   }
 
   #tell(selection: Selection): void {

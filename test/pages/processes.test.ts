@@ -181,6 +181,25 @@ describe('clearing', () => {
     expect(await store(pages, 'b')).not.toBeNull()
   })
 
+  it('another process takes a moment to move the pages: the store opens afterwards, without a warning', async () => {
+    const { pages, directory, warnings } = await openPages()
+    await store(pages, 'a')
+    const { default: Database } = await import('better-sqlite3')
+    const index = new PageIndex(placesIn(directory))
+    index.tombstone()
+    index.close()
+    const mover = new Database(placesIn(directory).index)
+    mover.exec('BEGIN IMMEDIATE')
+    expect(pages.find(draft('a').key)).toEqual([])
+    await pause(200)
+    expect(pages.fault()).toMatchObject({ code: 'STORE_BUSY' })
+    mover.exec('COMMIT')
+    mover.close()
+    await until(() => expect(pages.fault()).toBeNull())
+    expect(await store(pages, 'b')).not.toBeNull()
+    expect(warnings).toEqual([])
+  })
+
   it('the next process to open the store completes an interrupted clear', async () => {
     const directory = await tempDir()
     const { pages } = await openPages({ directory })
