@@ -141,7 +141,8 @@ function standIns() {
     tinyglobby: "export function glob() { throw new Error('oclif.manifest.json is missing.') }",
     lilconfig: 'export {}',
     minimatch: 'export {}',
-    'cli-spinners': 'export default {}',
+    // oclif reads the frames of one of them where stderr is a terminal.
+    'cli-spinners': 'export default { dots2: { frames: [] }, line: { frames: [] } }',
     'wsl-utils': 'export const isWsl = false',
     'react-devtools-core': 'export default {}',
   }

@@ -1,0 +1,20 @@
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { tempDir } from '../helpers/temp-dir.ts'
+import { hasTmux, openTerminal } from '../helpers/tmux.ts'
+
+const program = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+
+it.runIf(hasTmux).each(['--help', 'cache --help', 'cache:list --help', 'help cache:list'])(
+  '%s shows help on a terminal',
+  async (args) => {
+    const terminal = await openTerminal(`node ${program} ${args}; echo exit $?`, {
+      columns: 80,
+      rows: 200,
+      cwd: await tempDir(),
+    })
+    const screen = await terminal.see(/exit \d/)
+    expect(screen).toContain('USAGE')
+    expect(screen).toContain('exit 0')
+  },
+)
