@@ -8,7 +8,8 @@ class CommandHelp extends OclifCommandHelp {
     const sections = super.sections()
     const found = (header: string) => sections.filter((section) => section.header === header)
     const rest = sections.filter(({ header }) => !['USAGE', 'EXAMPLES'].includes(header))
-    return [...found('USAGE'), ...found('EXAMPLES'), ...rest, { header: 'GLOBAL FLAGS', generate: () => globalLine }]
+    const global = { header: 'GLOBAL FLAGS', generate: () => this.wrap(globalLine) }
+    return [...found('USAGE'), ...found('EXAMPLES'), ...rest, global]
   }
 
   protected override flags(flags: Parameters<OclifCommandHelp['flags']>[0]) {

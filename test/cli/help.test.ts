@@ -18,3 +18,12 @@ it.runIf(hasTmux).each(['--help', 'cache --help', 'cache:list --help', 'help cac
     expect(screen).toContain('exit 0')
   },
 )
+
+it.runIf(hasTmux)('help wraps at spaces on a narrow terminal', async () => {
+  const terminal = await openTerminal(`node ${program} cache:list --help; echo exit $?`, {
+    columns: 60,
+    rows: 200,
+    cwd: await tempDir(),
+  })
+  expect(await terminal.see(/exit \d/)).toContain('pagecache\n  help flags\n')
+})
