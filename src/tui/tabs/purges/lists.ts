@@ -70,7 +70,7 @@ function purgeRow(
         unconfirmed.length > 0 ? 'warn' : pagesRemoved === 0 ? 'dim' : 'plain',
       ),
       span('  '),
-      span(`${padEnd(cause, who - 1)} `, 'dim'),
+      ...(who === 0 ? [] : [span(`${padEnd(cause, who - 1)} `, 'dim')]),
       deliverySpan(proxies),
     ]
   }
@@ -85,11 +85,15 @@ function purgeRow(
   }
 }
 
-/** Cells of the columns of purges. `delivered`: whether there are reverse proxies. */
+/**
+ * Cells of the columns of purges. `delivered`: whether there are reverse proxies. On a narrow terminal a URL needs the room of its cause,
+ * which the details show too.
+ */
 function purgeColumns(width: number, delivered: boolean) {
   const roomy = width >= 90
   const [pages, told] = [roomy ? 12 : 6, delivered ? (roomy ? 12 : 10) : 0]
-  const who = delivered ? (roomy ? 22 : 13) : roomy ? 32 : 24
+  const [wide, usual, narrow] = delivered ? [22, 13, 0] : [32, 24, 13]
+  const who = roomy ? wide : width >= 70 ? usual : narrow
   return { roomy, who, pages, key: Math.max(1, width - 8 - 1 - 7 - pages - 2 - who - told) }
 }
 
