@@ -204,7 +204,8 @@ describe('serve --watch-config', () => {
     await unlink(file)
     await symlink('other.yaml', file)
     await until(() => loads() === 2)
-    expect((await daemon.run('cache:stats')).stderr).toBe('')
+    // The daemon describes its new settings to other commands after it has logged.
+    await until(async () => expect((await daemon.run('cache:stats')).stderr).toBe(''))
   })
 })
 
