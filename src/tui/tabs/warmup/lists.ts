@@ -114,11 +114,11 @@ export function failuresPanel(failures: readonly Failure[], total: number, now: 
       const reason = reasonCells(width)
       return [
         span(padStart(status === null ? '---' : String(status), 4), 'bad'),
-        span(padStart(`${attempts}×`, 5), 'dim'),
+        span(padStart(`${attempts}×`, 6), 'dim'),
         span('  '),
         span(padEnd(error, reason), 'warn'),
         span('  '),
-        urlSpan(url, width - reason - 13),
+        urlSpan(url, width - reason - 14),
       ]
     }
     const facts = [
@@ -137,7 +137,7 @@ export function failuresPanel(failures: readonly Failure[], total: number, now: 
       detail: { title: 'Failed', url, facts },
     }
   })
-  const head = (width: number) => [span(`code${padStart('tries', 5)}  ${padEnd('error', reasonCells(width))}  path`)]
+  const head = (width: number) => [span(`code${padStart('tries', 6)}  ${padEnd('error', reasonCells(width))}  path`)]
   return { id: 'failures', title: 'Failed', total, rows, head, empty: 'No failures.' }
 }
 
