@@ -86,7 +86,9 @@ export class ServeProcess {
       const [previous, workers] = [this.#app, this.#workers]
       this.#app = next
       this.#workers = this.#startWorkers(next)
-      const retiring = Promise.all([replaced?.unused, workers?.stop()])
+      // Stopped earlier, they would leave a moment without a worker, of which commands warn.
+      const stopped = this.#workers?.joined.then(() => workers?.stop())
+      const retiring = Promise.all([replaced?.unused, stopped])
         .then(() => previous.close())
         .catch((error: unknown) => log.error('Could not close the previous configuration', error))
         .then(() => void this.#retiring.delete(retiring))

@@ -92,7 +92,7 @@ async function open(): Promise<(id: number, task: PurgerTask) => Promise<Invalid
     }),
   )
   if (cluster) opened(await openMember(records, pages))
-  const deliveries = new ThreadDeliveries({ db: records.db, pages, cluster, queue, onEvent: report })
+  const deliveries = new ThreadDeliveries({ db: records.db, pages, cluster, queue, onEvent: report, onJoined })
   return async (id, task) => {
     if (task.kind === 'invalidate') return purging.invalidate(task.invalidation)
     if (task.kind === 'remove') return removeChanged({ cluster, numbering }, task.removal, removals)
@@ -143,6 +143,10 @@ async function answer(id: number, perform: () => Promise<Invalidated | number>):
 
 function report(id: number, event: ConsumeEvent): void {
   port.postMessage({ opened: true, answers: [], events: [{ id, event }] } satisfies FromThread)
+}
+
+function onJoined(id: number): void {
+  port.postMessage({ opened: true, answers: [], joined: id } satisfies FromThread)
 }
 
 /** Posts the answers of one turn of the event loop as one message. */

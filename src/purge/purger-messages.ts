@@ -48,4 +48,6 @@ export interface FromThread {
   answers: PurgerAnswer[]
   /** Events of deliveries, with the number of their task. */
   events?: { id: number; event: ConsumeEvent }[]
+  /** The task of a delivery that has joined the queue. */
+  joined?: number
 }

@@ -107,6 +107,7 @@ class Purger {
         if (message.opened !== true) return reject(fromMessage(message.opened))
         this.#worker ??= worker
         for (const { id, event } of message.events ?? []) this.#deliveries.get(id)?.onEvent(event)
+        if (message.joined !== undefined) this.#deliveries.get(message.joined)?.onJoined?.()
         this.#settle(message.answers)
         this.#refWhileBusy()
         resolve()

@@ -38,6 +38,7 @@ export interface Purging {
 export interface DeliverControl {
   stop: AbortSignal
   onEvent(event: ConsumeEvent): void
+  onJoined?(): void
 }
 
 /** How often a long-lived process checks for unfinished work of others, in milliseconds. */

@@ -36,6 +36,8 @@ export interface ConsumeOptions {
   /** Resident memory now, in bytes. */
   memory(): number
   onEvent(event: ConsumeEvent): void
+  /** Called when the worker has joined the queue and takes messages. */
+  onJoined?(): void
 }
 
 type ConsumeEnd = 'stopped' | 'stop-workers' | 'messages' | 'failures' | 'time' | 'memory'
@@ -104,11 +106,12 @@ class Consumer {
 
   /** One membership: from joining until the worker ends or others have taken it over. */
   async #runMembership(): Promise<void> {
-    const { queue, kind, transports, timing, onEvent } = this.#options
+    const { queue, kind, transports, timing, onEvent, onJoined } = this.#options
     const membership = await this.#whenAvailable(() =>
       queue.join({ id: this.#id, kind, transports, types: [...this.#handlers.keys()] }),
     )
     if (!membership) return
+    onJoined?.()
     this.#reported.clear()
     this.#id = randomUUID()
     const lost = new AbortController()

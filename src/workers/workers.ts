@@ -25,6 +25,8 @@ export interface WorkOptions {
   /** When aborted, the worker finishes the messages in hand and returns. */
   stop: AbortSignal
   onEvent(event: ConsumeEvent): void
+  /** Called when messages of all types are taken. */
+  onJoined?(): void
 }
 
 /**
@@ -37,8 +39,13 @@ export async function work(app: App, options: WorkOptions): Promise<Consumed> {
   const making = deliver === undefined ? [makeDeliver, ...makers] : makers
   const handlers = await Promise.all([...making.map((make) => make(app)), makeTaskHandlers(app)])
   const ended = new AbortController()
+  let joining = deliver === undefined ? 1 : 2
+  const onJoined = () => {
+    joining -= 1
+    if (joining === 0) options.onJoined?.()
+  }
   const onEvent = reportLostWorkers(app, options.onEvent)
-  const control = { ...options, onEvent, stop: AbortSignal.any([options.stop, ended.signal]) }
+  const control = { ...options, onEvent, onJoined, stop: AbortSignal.any([options.stop, ended.signal]) }
   const end = () => ended.abort()
   const [consumed] = await settle([
     consumeWith(app, handlers.flat(), control).finally(end),
@@ -62,6 +69,8 @@ export async function consumeWith(app: App, handlers: readonly Handler[], option
 }
 
 export interface Workers {
+  /** Resolves when they take messages, or could not start at once. */
+  joined: Promise<void>
   /** Stops the workers after the messages in hand. */
   stop(): Promise<void>
 }
@@ -75,6 +84,7 @@ const restartDelay = 2000
  */
 export function startWorkers(app: App, options: { onWarning(message: string): void }): Workers {
   const stop = new AbortController()
+  const joined = Promise.withResolvers<void>()
   const run = async (): Promise<void> => {
     let reported = ''
     while (!stop.signal.aborted) {
@@ -83,7 +93,9 @@ export function startWorkers(app: App, options: { onWarning(message: string): vo
           kind: 'daemon',
           transports: ['async', 'scheduler'],
           stop: stop.signal,
+          onJoined: joined.resolve,
           onEvent: (event) => {
+            if (event.kind === 'unavailable') joined.resolve()
             // The daemon itself reports lost records, once for all its workers.
             const isReported = event.kind === 'unavailable' && app.recordsFault() !== null
             if (event.kind !== 'handled' && !isReported) options.onWarning(describeEvent(event))
@@ -94,12 +106,14 @@ export function startWorkers(app: App, options: { onWarning(message: string): vo
         // A lasting error is reported once.
         if (message !== reported) options.onWarning(message)
         reported = message
+        joined.resolve()
         await realTiming.sleep(restartDelay, stop.signal)
       }
     }
   }
-  const running = run()
+  const running = run().finally(joined.resolve)
   return {
+    joined: joined.promise,
     async stop() {
       stop.abort()
       await running

@@ -1,9 +1,13 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { deliverType } from '../../src/purge/deliver/message.ts'
+import { hasWorkerFor, readStatistics } from '../../src/queue/statistics.ts'
 import { exchange } from '../helpers/exchange.ts'
+import { openRecords } from '../helpers/records.ts'
 import { until } from '../helpers/until.ts'
 import { begin, id, openConfigured, serveSlowly, textOf } from './slow-shop.ts'
 
@@ -47,6 +51,24 @@ describe('SIGHUP', () => {
     // Stored before the first reload, and served from the same store after the second.
     expect((await exchange(`${daemon.url}/private/a`)).headers.get('cache-status')).toContain('hit')
     expect(await daemon.stop()).toBe(0)
+  })
+
+  it('leaves no moment without a worker for deliveries', async () => {
+    const { daemon } = await openConfigured()
+    const records = await openRecords({ directory: join(daemon.projectDir, 'var/data/prod'), now: Date.now })
+    onTestFinished(() => records.close())
+    const isWorking = () => hasWorkerFor(records.db, deliverType, Date.now())
+    await until(isWorking)
+    const workers = async () => (await readStatistics(records.db, Date.now())).workers.map((worker) => worker.id)
+    for (let round = 0; round < 3; round += 1) {
+      const before = new Set(await workers())
+      daemon.kill('SIGHUP')
+      while ((await workers()).some((worker) => before.has(worker))) {
+        expect(await isWorking()).toBe(true)
+        await nextTurn()
+      }
+      expect(await isWorking()).toBe(true)
+    }
   })
 
   it('an invalid configuration changes nothing, and every error is logged', async () => {

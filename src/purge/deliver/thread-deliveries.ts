@@ -14,6 +14,8 @@ export interface ThreadDeliveriesOptions {
   queue: Queue
   /** Reports the events of a delivery, except handled messages. */
   onEvent(id: number, event: ConsumeEvent): void
+  /** Called when a delivery has joined the queue. */
+  onJoined(id: number): void
 }
 
 /** The workers for deliveries in the purge thread. A reload runs two for a moment, one for each configuration. */
@@ -27,7 +29,7 @@ export class ThreadDeliveries {
 
   /** Delivers until `stop` has the same id and the messages in hand are finished. Resolves to the number of messages. */
   async run(id: number, setup: DeliverySetup): Promise<number> {
-    const { db, pages, cluster, queue, onEvent } = this.#options
+    const { db, pages, cluster, queue, onEvent, onJoined } = this.#options
     const stop = new AbortController()
     this.#running.set(id, stop)
     try {
@@ -42,6 +44,7 @@ export class ThreadDeliveries {
         random: Math.random,
         memory: () => 0,
         onEvent: (event) => event.kind === 'handled' || onEvent(id, event),
+        onJoined: () => onJoined(id),
       })
       return taken
     } finally {
