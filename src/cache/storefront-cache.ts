@@ -183,10 +183,10 @@ export class StorefrontCache {
   }
 
   #find(lookup: Lookup, key: string): HeldPage | null {
-    const { store, memory } = this.#options
+    const { store, memory, now } = this.#options
     const usable = memory.get(key)?.filter((held) => this.#assembler.mayUse(held, lookup))
-    const inMemory = newest(usable ?? [], lookup, (held) => held.page)
-    const stored = newest(store.find(key), lookup, (page) => page)
+    const inMemory = newest(usable ?? [], lookup, now(), (held) => held.page)
+    const stored = newest(store.find(key), lookup, now(), (page) => page)
     if (stored === null || (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt)) return inMemory
     return toHeldPage(stored, {})
   }
@@ -195,7 +195,7 @@ export class StorefrontCache {
     return (
       selects(page, lookup) &&
       !page.states.some((state) => lookup.states.includes(state)) &&
-      coversRange(page, lookup.field('range'))
+      coversRange(page, lookup, this.#options.now())
     )
   }
 

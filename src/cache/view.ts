@@ -2,7 +2,7 @@ import type { MemoryEntry } from '../pages/memory-entry.ts'
 import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
 import { bestEncodings } from './accept-encoding.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
-import { weaken } from './conditional.ts'
+import { rangeStillHolds, weaken } from './conditional.ts'
 import { fieldValue, listElements } from './fields.ts'
 import { sentAge } from './freshness.ts'
 import { parseRange } from './range.ts'
@@ -58,22 +58,26 @@ export function viewHeaders(
   return headers
 }
 
-/** Whether a stored part of a page contains the requested range. */
-export function coversRange(page: Page, range: string | null): boolean {
+/** Whether a page is whole, or a part that contains the requested range and meets `If-Range` (RFC 9110 §13.1.5). */
+export function coversRange(page: Page, lookup: Lookup, now: number): boolean {
   if (page.range === null) return true
-  const wanted = range === null ? null : parseRange(range, page.range.total)
-  return (
-    wanted !== null && wanted !== 'unsatisfiable' && wanted.start >= page.range.start && wanted.end <= page.range.end
-  )
+  const wanted = lookup.visit.method === 'GET' ? parseRange(lookup.field('range'), page.range.total) : null
+  if (wanted === null || wanted === 'unsatisfiable') return false
+  const { start, end } = page.range
+  return wanted.start >= start && wanted.end <= end && rangeStillHolds(lookup.field('if-range'), page.headers, now)
 }
 
 /** The latest of the pages that match a lookup; null when none does. */
-export function newest<T>(candidates: readonly T[], lookup: Lookup, pageOf: (candidate: T) => Page): T | null {
-  const range = lookup.visit.method === 'GET' ? lookup.field('range') : null
+export function newest<T>(
+  candidates: readonly T[],
+  lookup: Lookup,
+  now: number,
+  pageOf: (candidate: T) => Page,
+): T | null {
   let best: T | null = null
   for (const candidate of candidates) {
     const page = pageOf(candidate)
-    if (!selects(page, lookup) || !coversRange(page, range)) continue
+    if (!selects(page, lookup) || !coversRange(page, lookup, now)) continue
     if (best === null || page.cachedAt > pageOf(best).cachedAt) best = candidate
   }
   return best

@@ -2,6 +2,7 @@ import { ages } from './ages.ts'
 import { cacheStatuses } from './cache-status.ts'
 import type { Case } from './case.ts'
 import { conditional } from './conditional.ts'
+import { conditionsOfParts } from './conditions-of-parts.ts'
 import { freshness } from './freshness.ts'
 import { invalidation } from './invalidation.ts'
 import { ranges } from './ranges.ts'
@@ -21,6 +22,7 @@ export const allCases: readonly Case[] = [
   validation,
   conditional,
   ranges,
+  conditionsOfParts,
   invalidation,
   requests,
   staleness,

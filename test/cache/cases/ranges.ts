@@ -1,7 +1,7 @@
 import { at, hit, miss, rule, type Case, type Step } from './case.ts'
 
-const page = { 'Cache-Control': 'max-age=3600', ETag: '"a"', 'Last-Modified': at(-1000) }
-const digits = { reply: { body: '0123456789' } }
+export const page = { 'Cache-Control': 'max-age=3600', ETag: '"a"', 'Last-Modified': at(-1000) }
+export const digits = { reply: { body: '0123456789' } }
 
 /** A range of a stored page of ten digits. */
 function part(
@@ -41,7 +41,7 @@ function none(range: string): Step[] {
 }
 
 /** The origin's response to a range of the ten digits. */
-const partial = (start: number, end: number, fields: Record<string, string> = page) => ({
+export const partial = (start: number, end: number, fields: Record<string, string> = page) => ({
   reply: {
     status: 206,
     body: '0123456789'.slice(start, end + 1),
