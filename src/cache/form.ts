@@ -32,15 +32,17 @@ const notModified: Form = { kind: 'not-modified' }
 const unsatisfiable: Form = { kind: 'unsatisfiable' }
 
 /**
- * Chooses the form of a response from a whole page (not a stored part of one). Conditions come before the range, and
- * `If-None-Match` before `If-Modified-Since` (RFC 9110 §13.2.2). Both apply to GET and HEAD, a range to GET only.
+ * Chooses the form of a response from a page; from a stored part of one, only between 304 and the whole part.
+ * Conditions come before the range, and `If-None-Match` before `If-Modified-Since` (RFC 9110 §13.2.2). Both apply to
+ * GET and HEAD, a range to GET only.
  */
 export function formOf(page: Page, request: Presentation, now: number): Form {
   const isHead = request.method === 'HEAD'
-  if (page.status === 200) {
+  if (page.status === 200 || page.range !== null) {
     if (isNotModified(request, page.headers, now)) return notModified
-    if (!isHead && request.range !== null && rangeStillHolds(request.ifRange, page.headers, now)) {
-      const range = parseRange(request.range, page.originalSize)
+    const wanted = isHead || page.range !== null ? null : request.range
+    if (wanted !== null && rangeStillHolds(request.ifRange, page.headers, now)) {
+      const range = parseRange(wanted, page.originalSize)
       if (range !== null) return range === 'unsatisfiable' ? unsatisfiable : { kind: 'range', range }
     }
   }

@@ -26,7 +26,6 @@ export async function answerFrom(
   live?: readonly HeaderPair[],
 ): Promise<CacheAnswer | null> {
   const { page } = held
-  if (page.range !== null && live === undefined) return fromPartial(held, presentation, now, cacheStatus, bodies)
   const form = formOf(page, presentation, now)
   const encoding = encodingFor(page, presentation.acceptEncoding)
   if (form.kind === 'unsatisfiable') return unsatisfiable(page.originalSize, now, cacheStatus)
@@ -37,6 +36,7 @@ export async function answerFrom(
       body: null,
       tags: page.tags,
     }
+  if (page.range !== null && live === undefined) return fromPartial(held, presentation, now, cacheStatus, bodies)
   if (form.kind === 'range') {
     const body = await bodies.cut(held, form.range)
     if (body === null) return null
@@ -62,7 +62,7 @@ export function sizeIn({ page, bodies }: MemoryEntry, encoding: Encoding): numbe
   return encoding === 'identity' ? page.originalSize : (bodies[encoding]?.length ?? null)
 }
 
-const bodyFields: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'content-type'])
+const bodyFields: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'content-range', 'content-type'])
 
 /** The headers of a 304: those of the page that do not describe a body (RFC 9110 §15.4.5). */
 export function notModifiedHeaders(

@@ -45,4 +45,41 @@ const ifRange = [
   }),
 ]
 
-export const conditionsOfParts: Case[] = ifRange.flat()
+const conditions = [
+  rule('9110 §13.2.2', 'required', 'a condition is evaluated before the range of a part', {
+    'partial-and-inm': [
+      miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3) }),
+      hit({
+        send: { Range: 'bytes=1-2', 'If-None-Match': 'W/"a"' },
+        status: 304,
+        fields: { ETag: '"a"', 'Content-Range': null, 'Content-Length': null },
+      }),
+      hit({ send: { Range: 'bytes=1-2', 'If-Modified-Since': at(-1000) }, status: 304 }),
+      hit({ send: { Range: 'bytes=1-2', 'If-None-Match': '"b"' }, status: 206, body: { text: '12' } }),
+    ],
+    'partial-and-inm-from-origin': [
+      miss(
+        {},
+        {
+          send: { Range: 'bytes=0-3', 'If-None-Match': '"a"' },
+          ...partial(0, 3),
+          status: 304,
+          fields: { ETag: '"a"', 'Content-Range': null, 'Content-Length': null },
+        },
+      ),
+      hit({ send: { Range: 'bytes=0-3' }, status: 206 }),
+    ],
+    'partial-and-inm-when-stale': [
+      miss({}, { send: { Range: 'bytes=0-3' }, ...partial(0, 3, { ...page, 'Cache-Control': staleIfError }) }),
+      hit({
+        wait: 120,
+        asked: 1,
+        send: { Range: 'bytes=0-3', 'If-None-Match': '"a"' },
+        reply: { status: 503 },
+        status: 304,
+      }),
+    ],
+  }),
+]
+
+export const conditionsOfParts: Case[] = [ifRange, conditions].flat(2)
