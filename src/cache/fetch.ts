@@ -32,6 +32,7 @@ import { OriginError, toOriginError, type OriginResponse } from './origin.ts'
 import type { Lookup } from './lookup.ts'
 import { parseContentRange } from './range.ts'
 import { Parts, selection, type Part } from './parts.ts'
+import { setCookieFields } from './set-cookie.ts'
 import { confirms, describes } from './validation.ts'
 import { storedAs, toHeldPage, type HeldPage } from './view.ts'
 
@@ -160,14 +161,13 @@ export class Fetcher {
       typeof page === 'string'
         ? toHeldPage(unstored(draft, stale.page.size), stale.bodies, storedAs(stale) ?? undefined)
         : this.#keeper.remember(page, stale.bodies, lookup, fence)
-    const cookies = response.headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
     return {
       kind: 'held',
       held,
       status: response.status,
       notStored: typeof page === 'string' ? page : null,
       shareable: forbidden === null,
-      live: [...draft.headers, ...cookies],
+      live: [...draft.headers, ...setCookieFields(response.headers)],
     }
   }
 

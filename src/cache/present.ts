@@ -7,6 +7,7 @@ import type { Fetched } from './fetched.ts'
 import { withoutFields } from './fields.ts'
 import { formOf, type Presentation } from './form.ts'
 import { parseRange, type ByteRange } from './range.ts'
+import { setCookieFields } from './set-cookie.ts'
 import { encodingFor, viewHeaders, type HeldPage } from './view.ts'
 import type { CacheAnswer } from './visit.ts'
 
@@ -28,7 +29,7 @@ export async function answerFrom(
   const { page } = held
   const form = formOf(page, presentation, now)
   const encoding = encodingFor(page, presentation.acceptEncoding)
-  if (form.kind === 'unsatisfiable') return unsatisfiable(page.originalSize, now, cacheStatus)
+  if (form.kind === 'unsatisfiable') return unsatisfiable(page.originalSize, now, cacheStatus, live)
   if (form.kind === 'not-modified')
     return {
       status: 304,
@@ -40,7 +41,7 @@ export async function answerFrom(
   if (form.kind === 'range') {
     const body = await bodies.cut(held, form.range)
     if (body === null) return null
-    if (body !== 'whole') return partial(page, body, form.range, page.originalSize, now, cacheStatus)
+    if (body !== 'whole') return partial(page, body, form.range, page.originalSize, now, cacheStatus, live)
   }
   const withoutBody = bodiless.has(page.status)
   const body = withoutBody || form.kind === 'head' ? null : await bodies.open(held, encoding)
@@ -75,21 +76,30 @@ export function notModifiedHeaders(
   return withoutFields(viewHeaders(page, encoding, null, now, cacheStatus, live), bodyFields)
 }
 
-/** A 416 for a body of `size` bytes. */
-export function unsatisfiable(size: number, now: number, cacheStatus: CacheStatus): CacheAnswer & { body: null } {
+/** A 416 for a body of `size` bytes. `live`: the fields just received, for the visitor who caused the fetch. */
+export function unsatisfiable(
+  size: number,
+  now: number,
+  cacheStatus: CacheStatus,
+  live: readonly HeaderPair[] = [],
+): CacheAnswer & { body: null } {
   return {
     status: 416,
     headers: [
       ['Date', formatHttpDate(now)],
       ['Content-Range', `bytes */${size}`],
       ['Content-Length', '0'],
+      ...setCookieFields(live),
       ['Cache-Status', formatCacheStatus(cacheStatus)],
     ],
     body: null,
   }
 }
 
-/** A 206 with one range of a body of `total` bytes in identity coding. */
+/**
+ * A 206 with one range of a body of `total` bytes in identity coding. `live`: the fields just received, for the visitor
+ * who caused the fetch.
+ */
 export function partial<Body extends PageBody>(
   page: Page,
   body: Body,
@@ -97,8 +107,9 @@ export function partial<Body extends PageBody>(
   total: number,
   now: number,
   cacheStatus: CacheStatus,
+  live?: readonly HeaderPair[],
 ): CacheAnswer & { body: Body } {
-  const headers = viewHeaders(page, 'identity', range.end - range.start + 1, now, cacheStatus).filter(
+  const headers = viewHeaders(page, 'identity', range.end - range.start + 1, now, cacheStatus, live).filter(
     ([name]) => name.toLowerCase() !== 'content-range',
   )
   return { status: 206, headers: [...headers, ['Content-Range', `bytes ${range.start}-${range.end}/${total}`]], body }

@@ -9,7 +9,7 @@ import type { Assembler, Obtained } from './esi/assembler.ts'
 import { presentationOf } from './form.ts'
 import type { Lookup } from './lookup.ts'
 import { answerFrom } from './present.ts'
-import { mergedCookies } from './set-cookie.ts'
+import { mergedCookies, setCookieFields } from './set-cookie.ts'
 import type { HeldPage } from './view.ts'
 import type { CacheAnswer } from './visit.ts'
 
@@ -70,7 +70,9 @@ export class Presenter {
     const answer = await answerFrom(made.held, presentation, now(), status, bodies, fields)
     if (answer === null) return null
     const cookies =
-      isTemplate && !lookup.isAsset ? mergedCookies([cookiesOf(live ?? []), made.cookies], lookup.visitor.cookies) : []
+      isTemplate && !lookup.isAsset
+        ? mergedCookies([setCookieFields(live ?? []), made.cookies], lookup.visitor.cookies)
+        : []
     return {
       ...answer,
       headers: cookies.length === 0 ? answer.headers : [...answer.headers, ...cookies],
@@ -78,8 +80,4 @@ export class Presenter {
       ...(made.shareable && { source: made.held }),
     }
   }
-}
-
-function cookiesOf(fields: readonly HeaderPair[]): HeaderPair[] {
-  return fields.filter(([name]) => name.toLowerCase() === 'set-cookie')
 }

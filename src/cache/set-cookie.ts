@@ -78,6 +78,11 @@ function cookieValue(line: string): string {
   return trimBlanks(pair.slice(pair.indexOf('=') + 1))
 }
 
+/** The Set-Cookie fields among the fields of a response. */
+export function setCookieFields(headers: readonly HeaderPair[]): HeaderPair[] {
+  return headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
+}
+
 const cookieFields: ReadonlySet<string> = new Set(['set-cookie', 'set-cookie2'])
 
 /**

@@ -73,6 +73,14 @@ export const freshening = [
       confirmed({ ...tagged(), 'Set-Cookie': 'a=1' }, { fields: { 'Set-Cookie': 'a=1' } }),
       hit({ fields: { 'Set-Cookie': null } }),
     ],
+    'update-set-cookie-range': [
+      miss(tagged(), { reply: { body: '0123456789' } }),
+      confirmed(
+        { ...tagged(), 'Set-Cookie': 'a=1' },
+        { send: { Range: 'bytes=2-3' }, status: 206, body: { text: '23' }, fields: { 'Set-Cookie': 'a=1' } },
+      ),
+      hit({ fields: { 'Set-Cookie': null } }),
+    ],
   }),
   rule('9111 §4.3.4', 'required', 'a 304 with another strong validator does not match the stored page', {
     'freshen-other-etag': [

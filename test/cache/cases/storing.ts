@@ -1,4 +1,4 @@
-import { at, type Case, each, hit, miss, notStored, rule, stored } from './case.ts'
+import { at, type Case, each, hit, miss, notStored, rule, stored, type Step } from './case.ts'
 import { fresh, headers, incomplete, silent } from './storing-fields.ts'
 
 const basic = { Authorization: 'Basic dmlzaXRvcjpzZWNyZXQ=' }
@@ -11,6 +11,16 @@ const final = [
 const heuristic = [200, 203, 300, 301, 308, 404, 405, 410, 414, 501]
 
 const notHeuristic = [302, 303, 307, 400, 403, 451, 500, 502, 503, 504]
+
+/** The visitor whose request caused the fetch gets the cookie with whatever becomes of the whole page. */
+function cutFor(send: Step['send'], status: number, text: string): Step[] {
+  const cookie = { ETag: '"a"', 'Cache-Control': 'public, max-age=3600', 'Set-Cookie': ['a=1', 'b=2'] }
+  const answer = { send: send!, status, body: { text } }
+  return [
+    miss(cookie, { ...answer, reply: { body: '0123456789' }, fields: { 'Set-Cookie': 'a=1, b=2' } }),
+    hit({ ...answer, fields: { 'Set-Cookie': null } }),
+  ]
+}
 
 const methods = [
   rule('9111 §3', 'required', 'the request method is understood by the cache', {
@@ -190,6 +200,9 @@ const cookies = [
       ),
       hit({ fields: { 'Set-Cookie': null } }),
     ],
+    'set-cookie-range': cutFor({ Range: 'bytes=2-3' }, 206, '23'),
+    'set-cookie-beyond': cutFor({ Range: 'bytes=20-' }, 416, ''),
+    'set-cookie-not-modified': cutFor({ 'If-None-Match': '"a"' }, 304, ''),
     'set-cookie2': notStored({ ...fresh, 'Set-Cookie2': 'a=1' }),
   }),
   rule('9111 §7.3', 'ours', 'the response to a request with cookies is stored only if public or s-maxage', {
