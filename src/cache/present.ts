@@ -43,12 +43,24 @@ export async function answerFrom(
     if (body === null) return null
     if (body !== 'whole') return partial(page, body, form.range, page.originalSize, now, cacheStatus, live)
   }
-  const withoutBody = bodiless.has(page.status)
-  const body = withoutBody || form.kind === 'head' ? null : await bodies.open(held, encoding)
-  if (body === null && !withoutBody && form.kind !== 'head') return null
+  if (bodiless.has(page.status)) return withoutBody(page, now, cacheStatus, live)
+  const body = form.kind === 'head' ? null : await bodies.open(held, encoding)
+  if (body === null && form.kind !== 'head') return null
   const size = Buffer.isBuffer(body) ? body.length : sizeIn(held, encoding)
-  const headers = viewHeaders(page, encoding, withoutBody ? null : size, now, cacheStatus, live)
+  const headers = viewHeaders(page, encoding, size, now, cacheStatus, live)
   return { status: page.status, headers, body, tags: page.tags }
+}
+
+/** A response whose status allows no body. That of a 205 has a length all the same (RFC 9110 §15.3.6). */
+function withoutBody(
+  page: Page,
+  now: number,
+  cacheStatus: CacheStatus,
+  live?: readonly HeaderPair[],
+): CacheAnswer & { body: null } {
+  const size = page.status === 205 ? 0 : null
+  const headers = viewHeaders(page, 'identity', size, now, cacheStatus, live)
+  return { status: page.status, headers, body: null, tags: page.tags }
 }
 
 /** The response to the visitor whose fetch is streamed. */

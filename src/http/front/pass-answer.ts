@@ -41,6 +41,11 @@ function writeAtOnce(socket: Socket, pieces: readonly Buffer[]): boolean {
   return flushed
 }
 
+/** The fields of a response with a length: without one, the client would take what follows for its body (RFC 9112 §6.3). */
+function withLength(headers: readonly HeaderPair[], length: number): readonly HeaderPair[] {
+  return hasField(headers, 'content-length') ? headers : [...headers, ['Content-Length', String(length)]]
+}
+
 /** What an answer's body comes from: the exchange with the shop, or a stream. */
 export type Source = Pick<Exchange, 'abort' | 'pause' | 'resume'>
 
@@ -125,12 +130,13 @@ export class PassAnswer implements PassSink {
 
   /** Sends an answer. */
   send({ status, headers, body }: Answer): void {
-    if (this.#ended || !this.#mayHaveBody(status)) drop(body)
+    const mayHaveBody = this.#mayHaveBody(status)
+    if (this.#ended || !mayHaveBody) drop(body)
     if (this.#ended) return
-    const sent = this.#mayHaveBody(status) ? countedBody(body, this.#record) : null
+    const sent = mayHaveBody ? countedBody(body, this.#record) : null
     if (sent === null || typeof sent === 'string' || Buffer.isBuffer(sent)) {
       const bytes = typeof sent === 'string' ? Buffer.from(sent) : sent
-      this.#writeHead(status, headers, false)
+      this.#writeHead(status, mayHaveBody ? withLength(headers, bytes?.length ?? 0) : headers, false)
       if (bytes !== null) this.#write(bytes)
       return this.#end(bytes)
     }

@@ -22,6 +22,16 @@ function cutFor(send: Step['send'], status: number, text: string): Step[] {
   ]
 }
 
+function empty205(how: Partial<Step>): Step[] {
+  const seen = {
+    ...how,
+    status: 205,
+    body: 'none',
+    fields: { 'Content-Length': '0', 'Content-Encoding': null },
+  } as const
+  return [miss(fresh, seen), hit(seen)]
+}
+
 const methods = [
   rule('9111 §3', 'required', 'the request method is understood by the cache', {
     'method-post': [
@@ -70,6 +80,14 @@ const statuses = [
       (status) => `status-personal-${status}`,
       (status) => notStored(fresh, { reply: { status } }),
     ),
+  }),
+  rule('9110 §15.3.6', 'required', 'a stored 205 has no content, and a length that says so', {
+    'status-205': empty205({ reply: { status: 205, body: '' } }),
+    'status-205-with-content': empty205({ reply: { status: 205 } }),
+    'status-205-with-coded-content': empty205({
+      send: { 'Accept-Encoding': 'gzip' },
+      reply: { status: 205, body: 'text '.repeat(1000), fields: { 'Content-Type': 'text/html' } },
+    }),
   }),
   rule('9111 §4.2.2', 'optimal', 'a heuristically cacheable status may be stored without explicit freshness', {
     ...each(

@@ -45,3 +45,26 @@ it('a response that breaks off before any of it was sent becomes 502', async () 
   expect(connection.onAnswered).toHaveBeenCalledOnce()
   expect(record.bytes).toBe(Number(/content-length: (\d+)/i.exec(text())![1]))
 })
+
+it.each([
+  ['GET', 205, null],
+  ['GET', 200, null],
+  ['GET', 404, 'gone'],
+] as const)('%s %i with the body %j has a length', async (method, status, body) => {
+  const { answer, connection, text } = open(method)
+  answer.send({ status, headers: [], body })
+  await until(() => expect(connection.onAnswered).toHaveBeenCalledOnce())
+  await until(() => expect(text()).toMatch(/\r\n\r\n/))
+  expect(text()).toMatch(new RegExp(`\r\nContent-Length: ${body?.length ?? 0}\r\n`))
+})
+
+it.each([
+  ['GET', 204],
+  ['GET', 304],
+  ['HEAD', 200],
+] as const)('%s %i gets no length', async (method, status) => {
+  const { answer, text } = open(method)
+  answer.send({ status, headers: [], body: null })
+  await until(() => expect(text()).toContain('\r\n\r\n'))
+  expect(text()).not.toMatch(/content-length/i)
+})
