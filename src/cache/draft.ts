@@ -29,7 +29,7 @@ export function toDraft(lookup: Lookup, response: Received, content: Content, op
   const directives = directivesOf(response.headers)
   const dropped = new Set([...unstored, ...directives.unstoredFields])
   if (content.encoding !== 'identity') dropped.add('content-encoding')
-  const headers = withoutFields(visibleHeaders(response.headers), dropped)
+  const headers = withoutFields(visibleHeaders(response), dropped)
   if (!hasField(headers, 'date')) headers.push(['Date', formatHttpDate(dateOf(response))])
   const tags = tagsOf(response.headers)
   const names = varyNames(response.headers)
@@ -62,7 +62,7 @@ const bodyFields = new Set(['content-length', 'content-encoding', 'content-range
 
 /** A page updated by a 304: the received fields replace the old ones, and the times start anew (RFC 9111 §4.3.4). */
 export function freshenedDraft(page: Page, lookup: Lookup, response: Received, options: DraftOptions): PageDraft {
-  const update = withoutFields(visibleHeaders(response.headers), bodyFields)
+  const update = withoutFields(visibleHeaders(response), bodyFields)
   const updated = new Set(update.map(([name]) => name.toLowerCase()))
   const headers = [...page.headers.filter(([name]) => !updated.has(name.toLowerCase())), ...update]
   if (!updated.has('date')) {

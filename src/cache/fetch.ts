@@ -267,7 +267,7 @@ export class Fetcher {
       notStored,
       shareable: reflected === null,
       live: withoutFields(
-        visibleHeaders(response.headers),
+        visibleHeaders(response),
         new Set(['age', 'content-length', ...(encoded.known ? ['content-encoding'] : [])]),
       ),
     }

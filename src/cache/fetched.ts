@@ -75,7 +75,7 @@ export function passedOn(response: OriginResponse, notStored: string): Fetched {
   return {
     kind: 'stream',
     status: response.status,
-    headers: visibleHeaders(response.headers),
+    headers: visibleHeaders(response),
     tags: tagsOf(response.headers),
     body: response.body,
     notStored,

@@ -174,12 +174,13 @@ const internal = new Set([
   'surrogate-control',
 ])
 
-/** The response fields that a visitor sees. */
-export function visibleHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
+/** The response fields that a visitor sees. 1xx and 204 must not have a length (RFC 9110 §8.6). */
+export function visibleHeaders({ status, headers }: { status: number; headers: readonly HeaderPair[] }): HeaderPair[] {
   const dropped = connectionFields(headers)
+  const mayHaveLength = status >= 200 && status !== 204
   return headers.filter(([name]) => {
     const lower = name.toLowerCase()
-    return !dropped.has(lower) && !internal.has(lower)
+    return !dropped.has(lower) && !internal.has(lower) && (mayHaveLength || lower !== 'content-length')
   })
 }
 

@@ -178,10 +178,10 @@ function isBodiless({ method }: VisitHead): boolean {
 function toVisible(
   { method }: VisitHead,
   { reason, isAsset }: Route,
-  { status, headers }: Pick<ResponseHead, 'status' | 'headers'>,
+  response: Pick<ResponseHead, 'status' | 'headers'>,
 ) {
   const why = method === 'GET' ? 'bypass' : 'method'
-  const outcome = formatCacheStatus({ kind: 'forward', why, status, detail: reason })
-  const visible = isAsset ? withoutSetCookie(visibleHeaders(headers)) : visibleHeaders(headers)
+  const outcome = formatCacheStatus({ kind: 'forward', why, status: response.status, detail: reason })
+  const visible = isAsset ? withoutSetCookie(visibleHeaders(response)) : visibleHeaders(response)
   return [...visible, ['Cache-Status', outcome]] satisfies HeaderPair[]
 }

@@ -117,7 +117,7 @@ export class Tunnels {
       clearTimeout(timer)
       outgoing.off('error', unreachable).on('error', () => socket.destroy())
       socket.removeAllListeners('end')
-      const headers = visibleHeaders(toPairs(response.rawHeaders))
+      const headers = visibleHeaders({ status: 101, headers: toPairs(response.rawHeaders) })
       socket.write(
         renderHead(101, [...headers, ['Connection', 'Upgrade'], ['Upgrade', response.headers.upgrade ?? '']]),
       )
@@ -169,9 +169,9 @@ function bufferEarlyBytes(socket: Socket, head: Buffer): { stop(): Buffer } {
 
 /** Relays the answer of a shop that did not agree, and closes the connection. */
 function decline(response: IncomingMessage, socket: Socket): void {
-  socket.write(
-    renderHead(response.statusCode!, [...visibleHeaders(toPairs(response.rawHeaders)), ['Connection', 'close']]),
-  )
+  const status = response.statusCode!
+  const headers = visibleHeaders({ status, headers: toPairs(response.rawHeaders) })
+  socket.write(renderHead(status, [...headers, ['Connection', 'close']]))
   socket.setTimeout(upgradeTimeout, () => socket.destroy())
   socket.resume()
   response.on('error', () => cutVisibly(socket))

@@ -1,4 +1,5 @@
-import { each, hit, miss, rule, type Case } from './case.ts'
+import type { Fields } from '../scripted-origin.ts'
+import { each, hit, miss, rule, type Case, type Step } from './case.ts'
 
 const fresh = { 'Cache-Control': 'max-age=60' }
 const missing = { text: 'The page is not cached, and the request is only-if-cached.\n' }
@@ -84,6 +85,14 @@ const interim = [
   }),
 ]
 
+/** A 204 for which the shop announces a body. */
+function unsized(more: Partial<Step> = {}, fields: Fields = {}): Step {
+  return miss(
+    { ...fields, 'Content-Length': '5' },
+    { ...more, reply: { status: 204 }, fields: { 'Content-Length': null } },
+  )
+}
+
 const passing = [
   rule('9110 §7.7', 'ours', 'requests that bypass the cache are passed through unchanged', {
     'pass-post': [
@@ -106,6 +115,16 @@ const passing = [
     ],
     'pass-head': [miss(fresh, { method: 'HEAD', send: { 'If-None-Match': '"a"' }, sent: { 'if-none-match': '"a"' } })],
     'pass-unstored-error': [miss({}, { reply: { status: 500 } }), miss({}, { reply: { status: 500 } })],
+  }),
+  rule('9110 §8.6', 'required', 'a 204 has no Content-Length', {
+    'no-content-passed': [unsized({ method: 'POST', requestBody: 'a' })],
+    'no-content-passed-head': [unsized({ method: 'HEAD' })],
+    'no-content-not-stored': [unsized(), unsized()],
+    'no-content-stored': [
+      unsized({}, fresh),
+      hit({ status: 204, fields: { 'Content-Length': null } }),
+      hit({ method: 'HEAD', status: 204, fields: { 'Content-Length': null } }),
+    ],
   }),
   rule('9110 §9.3.1', 'ours', 'the response to a GET with a body or method override is not stored', {
     'get-with-body': [miss(fresh, { requestBody: 'a', sent: { 'content-length': null } }), miss(fresh)],
