@@ -1,8 +1,9 @@
 import { Duplex } from 'node:stream'
 import type { Client, Dispatcher } from 'undici'
 import type { HeaderPair } from '../../pages/page.ts'
+import { OriginError } from './error.ts'
 import type { ResponseHead } from './exchange.ts'
-import { largestHead } from './response-reader.ts'
+import { largestHead, mostInterims } from './response-reader.ts'
 
 export interface OddResponseOptions {
   method: string
@@ -35,6 +36,7 @@ export class OddResponse {
   #controller: Dispatcher.DispatchController | null = null
   #client: Client | null = null
   #answering: boolean
+  #interims = 0
   #ended = false
   #over = false
 
@@ -93,8 +95,9 @@ export class OddResponse {
       onResponseStart: (controller, status) => {
         this.#controller = controller
         const headers = rawPairs(controller.rawHeaders as Buffer[])
-        if (status < 200) return this.#over ? undefined : events.onInterim(status, headers)
-        if (this.#answering || this.#over) return
+        if (this.#over) return
+        if (status < 200) return this.#interim(status, headers)
+        if (this.#answering) return
         this.#answering = true
         if (!events.onHead({ status, headers, length: lengthOf(headers) })) controller.pause()
       },
@@ -105,6 +108,11 @@ export class OddResponse {
       onResponseEnd: () => this.#over || events.onEnd(),
       onResponseError: (_, error) => this.#fail(error),
     }
+  }
+
+  #interim(status: number, headers: HeaderPair[]): void {
+    if (++this.#interims > mostInterims) this.#fail(new OriginError('too many interim responses', 'broken'))
+    else this.#events.onInterim(status, headers)
   }
 
   #fail(error: unknown): void {

@@ -26,6 +26,8 @@ type State = 'head' | 'length' | 'chunk' | keyof typeof lineGrammar
 const none = Buffer.alloc(0)
 const start = Buffer.from('HTTP/1.1 ')
 const headEnd = Buffer.from('\r\n\r\n')
+/** The most interim responses before a final one. A shop that sends more may never send that. */
+export const mostInterims = 100
 /** Hexadecimal digits of the largest chunk. */
 const mostDigits = 8
 
@@ -43,6 +45,7 @@ export class ResponseReader {
   /** The part of a head that has arrived so far. */
   #partial: Buffer = none
   #partialLength = 0
+  #interims = 0
   /** Bytes of the body or the chunk that are missing. */
   #missing = 0
   /** The part of a chunk line, or of the line break after a chunk, that has arrived so far. */
@@ -58,6 +61,7 @@ export class ResponseReader {
     this.#state = 'head'
     this.#partial = none
     this.#partialLength = 0
+    this.#interims = 0
     this.#line = ''
     this.rest = none
     this.held = false
@@ -92,6 +96,7 @@ export class ResponseReader {
     if (head === null) return this.#leave('odd', bytes, from)
     this.#partialLength = 0
     if (head.status < 200) {
+      if (++this.#interims > mostInterims) return 'broken'
       this.#events.onInterim(head)
       return end === bytes.length ? 'more' : this.#readHead(bytes, end)
     }

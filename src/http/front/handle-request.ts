@@ -15,12 +15,12 @@ import { examine, type Accepted, type Refusal, type RequestHead } from './guard.
 import { errorAnswer } from '../answer.ts'
 import { awaitsContinue, hasBody } from '../body.ts'
 import { semanticFields } from './hot-fields.ts'
+import { sendInterim } from './interim.ts'
 import type { Pipelines } from './pipelines.ts'
 import { isPurgeMethod, type PurgeMethods } from '../purge/methods.ts'
 import { tagFields } from '../purge/order.ts'
 import { send } from '../send.ts'
 import { schemeOf } from './proxied.ts'
-import { renderHead } from './render.ts'
 import type { RequestRecord } from './request-record.ts'
 import { watchBody } from './slow-body.ts'
 
@@ -150,7 +150,8 @@ async function answerFromCache(
   )
   const sent = visitOf(request, accepted, options, goneSignal(response), (status, headers) => {
     // A pipelined response has no socket until its turn. Writing to the connection directly would corrupt the answers before it.
-    if (!response.headersSent && request.httpVersion === '1.1') response.socket?.write(renderHead(status, headers))
+    if (response.socket !== null && !response.headersSent && request.httpVersion === '1.1')
+      sendInterim(response.socket, status, headers)
   })
   const isPurged = wantsTags(request, options)
   const visit = { ...(asker === null ? sent : asVisitor(sent, asker)), isPurged }

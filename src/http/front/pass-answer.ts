@@ -12,6 +12,7 @@ import type { Answer } from '../answer.ts'
 import { drop, stream } from '../send.ts'
 import { lastChunk, openBodySink, toChunk } from './body-sink.ts'
 import { countedBody } from './counted-body.ts'
+import { sendInterim } from './interim.ts'
 import { renderHead } from './render.ts'
 import type { RequestRecord } from './request-record.ts'
 import { holdUntilDrained } from './send-view.ts'
@@ -78,7 +79,7 @@ export class PassAnswer implements PassSink {
   }
 
   onInterim(status: number, headers: readonly HeaderPair[]): void {
-    this.#connection.socket.write(renderHead(status, headers))
+    if (this.status === 0) sendInterim(this.#connection.socket, status, headers)
   }
 
   onHead({ status, headers }: ResponseHead): boolean {

@@ -150,6 +150,11 @@ describe('a response that is not plain is read as undici reads it', () => {
     ['is not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
     ['switches protocols', 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'],
     ['has a head of 300 KiB', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(300 * 1024)}`],
+    ['follows a thousand interim responses', `${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000)}${plain('ok')}`],
+    [
+      'follows a thousand odd interim responses',
+      `${'HTTP/1.1 103 Early Hints\r\nTransfer-Encoding: gzip\r\n\r\n'.repeat(1000)}${plain('ok')}`,
+    ],
     ['has a chunk with an odd size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nab\r\n0\r\n\r\n'],
   ])('one that %s is broken', async (_, sent) => {
     const shop = await openRawShop((socket) => socket.write(sent))
