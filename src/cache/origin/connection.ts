@@ -78,9 +78,9 @@ export class Connection {
     }
     this.#socket = openSocket(endpoint, onread, () => this.#onConnected())
       .on('drain', () => this.#onDrain())
-      .on('end', () => this.#onClosed(null))
+      .on('end', () => this.#onClosed(this.#writer.refused))
       .on('error', (error: NodeJS.ErrnoException) => this.#onClosed(error))
-      .on('close', () => this.#onClosed(null))
+      .on('close', () => this.#onClosed(this.#writer.refused))
     this.#writer = new RequestWriter(this.#socket)
   }
 
@@ -124,7 +124,7 @@ export class Connection {
 
   /** @param blocked whether the shop reads the body too slowly. While the body is still to come, the shop has time. */
   #awaitHead(blocked = false): void {
-    this.#wait(this.#writer.done || blocked ? this.#timeouts.headers : Infinity)
+    this.#wait(this.#writer.done || this.#writer.refused !== null || blocked ? this.#timeouts.headers : Infinity)
   }
 
   pause(): void {
@@ -240,7 +240,8 @@ export class Connection {
     this.#paused = false
     const keep = this.#keep ?? keptByDefault
     // A shop that answers before it has read the whole request would read the next one as its rest.
-    if (keep === 0 || !this.#writer.done || this.#reader.rest.length > 0 || this.#odd !== null) this.destroy()
+    const left = !this.#writer.done || this.#writer.refused !== null || this.#reader.rest.length > 0
+    if (keep === 0 || left || this.#odd !== null) this.destroy()
     else {
       this.#state = 'idle'
       this.#wait(keep)

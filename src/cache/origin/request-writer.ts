@@ -1,10 +1,13 @@
 import type { Socket } from 'node:net'
+import { keepReadable } from './keep-readable.ts'
 import type { RequestHead } from './request-head.ts'
 
 /** Writes the requests of a connection: each head in one write with the beginning of its body. */
 export class RequestWriter {
   /** Whether the request was written to its end. */
   done = true
+  /** Why the shop takes no more of the request. The rest of it is dropped. */
+  refused: Error | null = null
   readonly #socket: Socket
   #connected = false
   /** What waits for the connection. */
@@ -16,6 +19,7 @@ export class RequestWriter {
 
   constructor(socket: Socket) {
     this.#socket = socket
+    keepReadable(socket, (error) => (this.refused = error))
   }
 
   connected(): void {

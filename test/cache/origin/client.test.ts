@@ -107,6 +107,34 @@ describe('a request', () => {
     expect(shop.connections[0]!.text).not.toContain('interest')
   })
 
+  const early = 'HTTP/1.1 413 Content Too Large\r\n'
+  it.each([
+    ['gets a response that came before', `${early}Content-Length: 5\r\nConnection: close\r\n\r\nlarge`, null],
+    ['gets one on a connection that could be kept', `${early}Content-Length: 5\r\n\r\nlarge`, null],
+    ['fails with half a response', `${early}Content-Length: 9\r\n\r\nlarge`, 'broken'],
+    ['fails with a response that only the end of the connection ends', `${early}\r\nlarge`, 'broken'],
+    ['fails without a response', '', 'unreachable'],
+  ])('that a reset cuts off %s, and the connection carries no other', async (_, response, failure) => {
+    const shop = await openRawShop((socket, __, number) => {
+      if (number > 0) return void socket.write(plain('ok'))
+      socket.write(response, () => socket.resetAndDestroy())
+      // The client has not yet read what the kernel has received.
+      socket.once('close', () => {
+        exchange.write(Buffer.from('more'))
+        exchange.write(Buffer.from('to the end'))
+        exchange.end()
+      })
+    })
+    const client = openClient()
+    const { exchange, result } = ask(client, { origin: shop.url, method: 'POST', body: 'stream' })
+    exchange.write(Buffer.from('beginning'))
+    const { error, body } = await result
+    expect(error?.failure ?? null).toBe(failure)
+    if (failure === null) expect(body).toBe('large')
+    expect((await ask(client, { origin: shop.url }).result).body).toBe('ok')
+    expect(shop.connections).toHaveLength(2)
+  })
+
   it('that was aborted ends its connection and reports nothing', async () => {
     const shop = await openRawShop((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'))
     const asked = ask(openClient(), { origin: shop.url }, { onError: () => expect.unreachable() })
