@@ -1,6 +1,6 @@
 import { parseHttpDate } from '../lib/http-date.ts'
 import type { HeaderPair } from '../pages/page.ts'
-import { fieldValue } from './fields.ts'
+import { fieldValue, trimBlanks } from './fields.ts'
 
 export interface Preconditions {
   ifNoneMatch: string | null
@@ -19,7 +19,7 @@ export function isNotModified(preconditions: Preconditions, headers: readonly He
 
 /** Weak comparison with a list of entity tags (RFC 9110 §8.8.3.2). Unquoted tags are accepted too. */
 export function matchesEntityTag(condition: string, etag: string | null): boolean {
-  if (condition.trim() === '*') return true
+  if (trimBlanks(condition) === '*') return true
   if (etag === null) return false
   const wanted = opaqueTag(etag)
   // One tag, as browsers send it.
@@ -28,7 +28,7 @@ export function matchesEntityTag(condition: string, etag: string | null): boolea
 }
 
 function opaqueTag(tag: string): string {
-  const trimmed = tag.trim()
+  const trimmed = trimBlanks(tag)
   const start = /^W\//i.test(trimmed) ? 2 : 0
   const isQuoted = trimmed.length >= start + 2 && trimmed[start] === '"' && trimmed.endsWith('"')
   return isQuoted ? trimmed.slice(start + 1, -1) : trimmed.slice(start)

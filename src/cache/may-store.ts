@@ -3,7 +3,7 @@ import type { HeaderPair } from '../pages/page.ts'
 import { excludedStates } from './bypass.ts'
 import { directivesOf, requestDirectives, type Directives } from './cache-control.ts'
 import { holdsMarkup, isCommonBrowserValue, isImplausibleValue, isUsualAccept } from './browser-values.ts'
-import { fieldValue, hasField } from './fields.ts'
+import { fieldValue, hasField, trimBlanks } from './fields.ts'
 import { isWithheld } from './forward.ts'
 import { mayBeAssumedStorable } from './freshness.ts'
 import { varyNames } from './vary.ts'
@@ -114,7 +114,7 @@ function mismatch(asked: RequestTraits, status: number, headers: readonly Header
   if (peculiar !== null) return peculiar
   if (unkeyed('origin') && isForeign(asked, headers))
     return 'the request came from another Origin without Vary: Origin or Access-Control-Allow-Origin: *'
-  const type = (fieldValue(headers, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase()
+  const type = trimBlanks((fieldValue(headers, 'content-type') ?? '').split(';')[0]!).toLowerCase()
   if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept'), type))
     return 'the request had an unusual Accept without Vary: Accept, and the response is not HTML'
   if (personalStatuses.has(status)) return `status ${status}, which is about the request`

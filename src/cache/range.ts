@@ -1,3 +1,5 @@
+import { trimBlanks } from './fields.ts'
+
 export type ByteRange = { start: number; end: number }
 
 /**
@@ -5,7 +7,7 @@ export type ByteRange = { start: number; end: number }
  * unit, several ranges, or malformed. 'unsatisfiable' becomes a 416.
  */
 export function parseRange(header: string | null, size: number): ByteRange | 'unsatisfiable' | null {
-  const match = /^bytes=(\d*)-(\d*)$/i.exec(header?.replace(/\s/g, '') ?? '')
+  const match = /^bytes=(\d*)-(\d*)$/i.exec(header?.replace(/[\t ]/g, '') ?? '')
   if (match === null || (match[1] === '' && match[2] === '')) return null
   if (match[1] === '') {
     const suffix = Number(match[2])
@@ -22,7 +24,7 @@ export function parseRange(header: string | null, size: number): ByteRange | 'un
 
 /** Content-Range of a 206 with one range and a known total; null for anything else. */
 export function parseContentRange(header: string | null): { start: number; end: number; total: number } | null {
-  const match = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(header?.trim() ?? '')
+  const match = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(trimBlanks(header ?? ''))
   if (match === null) return null
   const range = { start: Number(match[1]), end: Number(match[2]), total: Number(match[3]) }
   return range.start <= range.end && range.end < range.total ? range : null

@@ -80,5 +80,5 @@ function prefersLanguageOf(headers: readonly HeaderPair[], accepted: string | nu
   const languages = parseLanguages(accepted)
   const best = Math.max(...languages.map((each) => each.weight))
   const wanted = languages.filter((each) => each.weight === best)
-  return wanted.length === 1 && wanted[0]!.tag === language.trim().toLowerCase()
+  return wanted.length === 1 && wanted[0]!.tag === trimBlanks(language).toLowerCase()
 }

@@ -53,7 +53,7 @@ export function parseHead(text: string, method: string): PlainHead | null {
     if (lower === 'connection') connection += `,${value}`
     else if (lower === 'keep-alive') hint += `,${value}`
     // undici takes blanks behind the number for digits.
-    else if (lower === 'content-length' && length === null) length = line.slice(name.length + 1).trimStart()
+    else if (lower === 'content-length' && length === null) length = line.slice(name.length + 1).replace(/^[\t ]+/, '')
     else if (lower === 'transfer-encoding' && coding === null) coding = value
     // Named twice.
     else return null

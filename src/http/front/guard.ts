@@ -1,6 +1,6 @@
 import type { HeaderPair } from '../../pages/page.ts'
 import { normaliseHost } from '../../cache/channel.ts'
-import { fieldLines } from '../../cache/fields.ts'
+import { fieldLines, trimBlanks } from '../../cache/fields.ts'
 
 /** The answer to a request that the guard rejects before anything is looked up. */
 export interface Refusal {
@@ -76,7 +76,7 @@ function publicSite(
   trusted: boolean,
   ownScheme: string,
 ): { scheme: string; host: string } | null {
-  const last = (name: string) => (trusted ? fieldLines(headers, name).join(',').split(',').at(-1)!.trim() : '')
+  const last = (name: string) => (trusted ? trimBlanks(fieldLines(headers, name).join(',').split(',').at(-1)!) : '')
   const scheme = last('x-forwarded-proto').toLowerCase() || ownScheme
   if (scheme !== 'http' && scheme !== 'https') return null
   const own = normaliseHost(host, scheme)

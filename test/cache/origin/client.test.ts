@@ -175,6 +175,7 @@ describe('a response that is not plain is read as undici reads it', () => {
   it.each([
     ['has two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
     ['has a length and chunks', 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['has a length after a no-break space', 'HTTP/1.1 200 OK\r\nContent-Length: \xa02\r\n\r\nok'],
     ['is not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
     ['switches protocols', 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'],
     ['has a head of 300 KiB', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(300 * 1024)}`],
@@ -185,7 +186,7 @@ describe('a response that is not plain is read as undici reads it', () => {
     ],
     ['has a chunk with an odd size', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nab\r\n0\r\n\r\n'],
   ])('one that %s is broken', async (_, sent) => {
-    const shop = await openRawShop((socket) => socket.write(sent))
+    const shop = await openRawShop((socket) => socket.write(sent, 'latin1'))
     expect((await ask(openClient(), { origin: shop.url }).result).error).not.toBe(null)
     await until(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
   })

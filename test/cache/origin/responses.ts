@@ -77,6 +77,7 @@ const lengths = [
   (size: number) => `Content-Length: ${size}, ${size}`,
   (size: number) => `Content-Length: ${size}\r\nContent-Length: ${size}`,
   (size: number) => `Content-Length: ${size}\r\nContent-Length: ${size + 1}`,
+  (size: number) => `Content-Length: \xa0${size}`,
   () => 'Content-Length:',
   () => 'Content-Length: x',
   () => 'Content-Length: -1',
