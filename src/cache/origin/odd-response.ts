@@ -94,12 +94,8 @@ export class OddResponse {
       onRequestStart: () => {},
       onResponseStart: (controller, status) => {
         this.#controller = controller
-        const headers = rawPairs(controller.rawHeaders as Buffer[])
-        if (this.#over) return
-        if (status < 200) return this.#interim(status, headers)
-        if (this.#answering) return
-        this.#answering = true
-        if (!events.onHead({ status, headers, length: lengthOf(headers) })) controller.pause()
+        if (this.#over || (status >= 200 && this.#answering)) return
+        if (!this.#onHead(status, rawPairs(controller.rawHeaders as Buffer[]))) controller.pause()
       },
       onResponseData: (controller, piece) => {
         // The parser reports an empty piece when it resumes.
@@ -110,9 +106,20 @@ export class OddResponse {
     }
   }
 
-  #interim(status: number, headers: HeaderPair[]): void {
-    if (++this.#interims > mostInterims) this.#fail(new OriginError('too many interim responses', 'broken'))
+  /** False holds the body back. */
+  #onHead(status: number, headers: HeaderPair[]): boolean {
+    // undici takes any three digits.
+    if (status < 100 || status > 599) this.#refuse(`invalid status ${status}`)
+    else if (status >= 200) {
+      this.#answering = true
+      return this.#events.onHead({ status, headers, length: lengthOf(headers) })
+    } else if (++this.#interims > mostInterims) this.#refuse('too many interim responses')
     else this.#events.onInterim(status, headers)
+    return true
+  }
+
+  #refuse(reason: string): void {
+    this.#fail(new OriginError(reason, 'broken'))
   }
 
   #fail(error: unknown): void {

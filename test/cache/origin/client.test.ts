@@ -191,6 +191,12 @@ describe('a response that is not plain is read as undici reads it', () => {
     await until(() => expect(shop.connections[0]!.socket.destroyed).toBe(true))
   })
 
+  it.each(['000', '099', '600', '999'])('one that has the status %s is broken', async (status) => {
+    const shop = await openRawShop((socket) => socket.write(plain('ok').replace('200', status)))
+    const result = await ask(openClient(), { origin: shop.url }).result
+    expect(result).toMatchObject({ head: null, interim: [], error: { failure: 'broken' } })
+  })
+
   it.each(['HTTP/1.1 200 OK\r\n\r\nhalf', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf', 'HTTP/1.1 200 OK\r\n'])(
     'one that a reset ends is broken: %j',
     async (sent) => {
