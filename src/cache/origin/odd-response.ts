@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { Client, Dispatcher } from 'undici'
 import type { HeaderPair } from '../../pages/page.ts'
+import { fieldValue, trimBlanks } from '../fields.ts'
 import { OriginError } from './error.ts'
 import type { ResponseHead } from './exchange.ts'
 import { largestHead, mostInterims } from './response-reader.ts'
@@ -108,8 +109,11 @@ export class OddResponse {
 
   /** False holds the body back. */
   #onHead(status: number, headers: HeaderPair[]): boolean {
-    // undici takes any three digits.
+    const coding = fieldValue(headers, 'transfer-encoding')
+    // undici takes any three digits, and undoes no coding but chunked.
     if (status < 100 || status > 599) this.#refuse(`invalid status ${status}`)
+    else if (status >= 200 && coding !== null && trimBlanks(coding).toLowerCase() !== 'chunked')
+      this.#refuse(`unsupported Transfer-Encoding ${coding}`)
     else if (status >= 200) {
       this.#answering = true
       return this.#events.onHead({ status, headers, length: lengthOf(headers) })

@@ -197,6 +197,17 @@ describe('a response that is not plain is read as undici reads it', () => {
     expect(result).toMatchObject({ head: null, interim: [], error: { failure: 'broken' } })
   })
 
+  it.each(['gzip, chunked', 'chunked, gzip', 'gzip', 'identity', 'chunked, chunked', ''])(
+    'one with the Transfer-Encoding %j is broken',
+    async (coding) => {
+      const shop = await openRawShop((socket) =>
+        socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: ${coding}\r\n\r\n2\r\nok\r\n0\r\n\r\n`),
+      )
+      const result = await ask(openClient(), { origin: shop.url }).result
+      expect(result).toMatchObject({ head: null, body: '', error: { failure: 'broken' } })
+    },
+  )
+
   it.each(['HTTP/1.1 200 OK\r\n\r\nhalf', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf', 'HTTP/1.1 200 OK\r\n'])(
     'one that a reset ends is broken: %j',
     async (sent) => {
