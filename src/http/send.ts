@@ -30,8 +30,8 @@ export function send(response: ServerResponse, answer: Answer, extra: readonly H
     holdWhileSent(body, response)
   } else {
     if (!('pieces' in body)) {
-      // The head leaves at once: the body may take its time.
-      response.flushHeaders()
+      // The head leaves at once: the body may take its time. `flushHeaders` would encode it as UTF-8.
+      response.write('', 'latin1')
       // For an HTTP/1.0 client the end of the connection is the end of the body, so a failure must reset it before `pipeline` ends it.
       if (response.req.httpVersion === '1.0')
         body.once('error', () => response.socket !== null && cutVisibly(response.socket))
