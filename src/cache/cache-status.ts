@@ -15,6 +15,9 @@ export type CacheStatus =
       detail?: string
     }
 
+/** Why a request was forwarded to the shop. */
+export type ForwardReason = (CacheStatus & { kind: 'forward' })['why']
+
 /** What the shop did for a page that the cache could not answer alone: its status, or that another visitor's fetch answered. */
 export type Forwarded = Pick<CacheStatus & { kind: 'forward' }, 'status' | 'collapsed'>
 

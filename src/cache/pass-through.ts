@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { formatCacheStatus } from './cache-status.ts'
+import { formatCacheStatus, type ForwardReason } from './cache-status.ts'
 import type { Channel } from './channel.ts'
 import type { Confirmations } from './confirmations.ts'
 import { cookieHeader, parseCookies } from './fields.ts'
@@ -7,7 +7,7 @@ import { routeOf, type ClassifyOptions } from './lookup.ts'
 import { isLoop, passHeaders, tagsOf, visibleHeaders, withAuthorization } from './forward.ts'
 import { withoutSetCookie } from './set-cookie.ts'
 import type { HeaderPair } from '../pages/page.ts'
-import type { OriginClient, OriginError } from './origin.ts'
+import { OriginError, type OriginClient, type OriginResponse } from './origin.ts'
 import type { Exchange, ExchangeRequest, ResponseHead, ResponseSink } from './origin/exchange.ts'
 import type { Target } from './target.ts'
 import type { UnsafeInvalidation } from './unsafe.ts'
@@ -56,18 +56,24 @@ export class PassThrough {
   }
 
   async pass(visit: Visit, route: Route): Promise<CacheAnswer> {
-    const response = await this.#origin.send({
-      ...this.#toRequest(visit, route),
-      body: isBodiless(visit) ? null : visit.body,
-      signal: visit.signal,
-      onInterim: visit.onInterim,
-    })
+    const response = await this.#send(visit, route)
     await this.#learn(visit, route, response)
     return {
       status: response.status,
       headers: toVisible(visit, route, response),
       body: response.body,
       tags: tagsOf(response.headers),
+    }
+  }
+
+  async #send(visit: Visit, route: Route): Promise<OriginResponse> {
+    const { body, signal, onInterim } = visit
+    try {
+      const request = this.#toRequest(visit, route)
+      return await this.#origin.send({ ...request, body: isBodiless(visit) ? null : body, signal, onInterim })
+    } catch (error) {
+      if (error instanceof OriginError) error.why = whyPassed(visit)
+      throw error
     }
   }
 
@@ -81,7 +87,7 @@ export class PassThrough {
     if (route.kind !== 'pass' || isLoop(visit.headers)) return null
     const request = { ...this.#toRequest(visit, route), body: isBodiless(visit) ? null : visit.body }
     const inContext = isBodiless(visit) ? null : AsyncLocalStorage.snapshot()
-    const passed = new PassedSink(sink, (head) => ({
+    const passed = new PassedSink(sink, whyPassed(visit), (head) => ({
       head: { ...head, headers: toVisible(visit, route, head) },
       // The context of the connection to the shop is that of the request that opened it: its id must not be logged.
       changed: inContext === null ? this.#learn(visit, route, head) : inContext(() => this.#learn(visit, route, head)),
@@ -120,10 +126,12 @@ type Take = (head: ResponseHead) => Taken
 class PassedSink implements ResponseSink {
   exchange: Exchange | null = null
   readonly #sink: PassSink
+  readonly #why: ForwardReason
   readonly #take: Take
 
-  constructor(sink: PassSink, take: Take) {
+  constructor(sink: PassSink, why: ForwardReason, take: Take) {
     this.#sink = sink
+    this.#why = why
     this.#take = take
   }
 
@@ -167,6 +175,7 @@ class PassedSink implements ResponseSink {
   }
 
   onError(error: OriginError): void {
+    error.why = this.#why
     this.#sink.onError(error)
   }
 }
@@ -175,13 +184,16 @@ function isBodiless({ method }: VisitHead): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
+function whyPassed({ method }: VisitHead): ForwardReason {
+  return method === 'GET' ? 'bypass' : 'method'
+}
+
 function toVisible(
-  { method }: VisitHead,
+  visit: VisitHead,
   { reason, isAsset }: Route,
   response: Pick<ResponseHead, 'status' | 'headers'>,
 ) {
-  const why = method === 'GET' ? 'bypass' : 'method'
-  const outcome = formatCacheStatus({ kind: 'forward', why, status: response.status, detail: reason })
+  const outcome = formatCacheStatus({ kind: 'forward', why: whyPassed(visit), status: response.status, detail: reason })
   const visible = isAsset ? withoutSetCookie(visibleHeaders(response)) : visibleHeaders(response)
   return [...visible, ['Cache-Status', outcome]] satisfies HeaderPair[]
 }

@@ -51,7 +51,7 @@ export function originErrorAnswer(error: OriginError, refuse: Refuse = plainAnsw
   if (error.failure === 'overloaded') answer.headers.push(...retrySoon)
   answer.headers.push([
     'Cache-Status',
-    formatCacheStatus({ kind: 'forward', why: 'miss', detail: originFailureText[error.failure] }),
+    formatCacheStatus({ kind: 'forward', why: error.why ?? 'miss', detail: originFailureText[error.failure] }),
   ])
   return answer
 }

@@ -236,7 +236,9 @@ export class StorefrontCache {
       if (stale !== null) return await this.#lead(lookup, null)
       return await this.#passThrough.pass(lookup.visit, { ...lookup, reason: invalidated })
     } catch (error) {
-      if (!(error instanceof OriginError) || !this.#fetches.standsIn(lookup, stale, 'unreachable')) throw error
+      if (!(error instanceof OriginError)) throw error
+      error.why ??= why
+      if (!this.#fetches.standsIn(lookup, stale, 'unreachable')) throw error
       const answer = await this.#presenter.hit(lookup, stale, fence, `stale, ${originFailureText[error.failure]}`)
       if (answer === null) throw error
       return answer

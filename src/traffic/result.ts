@@ -4,8 +4,9 @@ import { visitorResults, type Result, type VisitorResult } from './traffic.ts'
 export function resultOf(cacheStatus: string | null): Result {
   if (cacheStatus === null) return 'refused'
   if (cacheStatus.includes('; hit')) return cacheStatus.includes('detail="stale') ? 'stale' : 'hit'
-  if (/; fwd=(?:bypass|method)/.test(cacheStatus)) return 'pass'
-  return askedShop(cacheStatus) || cacheStatus.includes('; collapsed') ? 'miss' : 'error'
+  if (cacheStatus.includes('; collapsed')) return 'miss'
+  if (!askedShop(cacheStatus)) return 'error'
+  return /; fwd=(?:bypass|method)/.test(cacheStatus) ? 'pass' : 'miss'
 }
 
 /** Whether the shop has answered this very request. Visitors who wait for the fetch of another one have not asked it. */

@@ -54,7 +54,7 @@ it('derives results from Cache-Status', () => {
       'pagecache; fwd=stale; fwd-status=304; stored',
       'pagecache; fwd=bypass; fwd-status=200; detail="cookie a"',
       'pagecache; fwd=method; fwd-status=500; detail="method POST"',
-      'pagecache; fwd=miss; detail="origin timeout"',
+      'pagecache; fwd=method; detail="origin timeout"',
       null,
     ].map((status) => [resultOf(status), reasonOf(status)]),
   ).toEqual([

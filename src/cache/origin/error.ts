@@ -1,3 +1,4 @@
+import type { ForwardReason } from '../cache-status.ts'
 import { VisitorLeft } from '../visit.ts'
 
 /**
@@ -9,6 +10,8 @@ export type OriginFailure = 'timeout' | 'unreachable' | 'broken' | 'overloaded'
 /** The origin gave no usable response. */
 export class OriginError extends Error {
   readonly failure: OriginFailure
+  /** For `Cache-Status`; null until a caller of the client has set it. */
+  why: ForwardReason | null = null
 
   constructor(message: string, failure: OriginFailure, cause: unknown = null) {
     super(message, { cause })

@@ -2,6 +2,12 @@ import { hit, miss, rule, type Case } from './case.ts'
 
 const fresh = { 'Cache-Control': 'max-age=60', ETag: '"a"' }
 const status = (value: string | RegExp) => ({ fields: { 'Cache-Status': value } })
+const unreachable = (why: string) => ({
+  status: 502,
+  reply: { breaks: 'before' as const },
+  body: { text: 'The shop is unreachable or sent an invalid response.\n' },
+  ...status(`pagecache; fwd=${why}; detail="origin unreachable"`),
+})
 
 const members = [
   rule('9211 §2', 'ours', 'Cache-Status describes how a request was handled', {
@@ -53,14 +59,12 @@ const members = [
       miss(fresh, { reply: { body: '0123' } }),
       hit({ send: { Range: 'bytes=9-' }, status: 416, body: 'none', ...status('pagecache; hit; ttl=60') }),
     ],
-    'status-unreachable': [
-      {
-        asked: 2,
-        status: 502,
-        reply: { breaks: 'before' },
-        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
-        ...status('pagecache; fwd=miss; detail="origin unreachable"'),
-      },
+    'status-unreachable': [{ asked: 2, ...unreachable('miss') }],
+    'status-unreachable-method': [{ method: 'POST', asked: 1, ...unreachable('method') }],
+    'status-unreachable-bypass': [{ send: { 'If-Match': '"a"' }, asked: 2, ...unreachable('bypass') }],
+    'status-unreachable-stale': [
+      miss({ ...fresh, 'Cache-Control': 'max-age=60, must-revalidate' }),
+      { wait: 70, asked: 2, ...unreachable('stale') },
     ],
     'status-stale-negative-ttl': [
       miss({ 'Cache-Control': 'max-age=60, stale-if-error=60' }),
