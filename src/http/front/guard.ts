@@ -64,7 +64,7 @@ export function examine(
   if (hosts.length !== 1) return { status: 400, text: 'A request must have exactly one Host.' }
   const site = publicSite(hosts[0]!, headers, trusted, scheme)
   if (site === null) return { status: 400, text: 'The Host is not valid.' }
-  const target = originForm(method, rawTarget, `${site.scheme}://${hosts[0]!}`)
+  const target = originForm(method, rawTarget, site.scheme, hosts[0]!)
   if (target === null) return { status: 400, text: 'The request target is not valid.' }
   return { target, ...site }
 }
@@ -86,12 +86,12 @@ function publicSite(
 }
 
 /** Converts a target to origin-form. An absolute form must name the same site (RFC 9112 §3.2.2). Null where the target is invalid. */
-function originForm(method: string, target: string, site: string): string | null {
+function originForm(method: string, target: string, scheme: string, host: string): string | null {
   // Clients never send fragments. The parser already rejects most control characters and spaces.
   if (target.includes('#') || /[\x00-\x20\x7f]/.test(target)) return null
   if (target.startsWith('/')) return target
   if (target === '*') return method === 'OPTIONS' ? '/*' : null
-  const match = /^(https?:\/\/[^/?#]+)(.*)$/is.exec(target)
-  if (match === null || match[1]!.toLowerCase() !== site.toLowerCase()) return null
-  return match[2]!.startsWith('/') ? match[2]! : `/${match[2]!}`
+  const [, named, authority, rest] = /^(https?):\/\/([^/?#]+)(.*)$/is.exec(target) ?? []
+  if (named?.toLowerCase() !== scheme || normaliseHost(authority!, scheme) !== normaliseHost(host, scheme)) return null
+  return rest!.startsWith('/') ? rest! : `/${rest!}`
 }

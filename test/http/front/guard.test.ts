@@ -71,6 +71,42 @@ describe('scheme and host, with and without a trusted proxy', () => {
   })
 })
 
+describe('an absolute form names the site of the Host, in any spelling', () => {
+  it.each([
+    ['http://shop.example/page', 'shop.example'],
+    ['http://shop.example:80/page', 'shop.example'],
+    ['http://shop.example/page', 'shop.example:80'],
+    ['http://shop.example./page', 'shop.example'],
+    ['HTTP://Shop.Example/page', 'SHOP.example.:80'],
+  ])('%s with Host %s', (target, host) => {
+    expect(check([['Host', host]], false, target)).toEqual({ target: '/page', scheme: 'http', host: 'shop.example' })
+  })
+
+  it('the scheme is that of the trusted proxy', () => {
+    const fields: HeaderPair[] = [
+      ['Host', 'shop.example'],
+      ['X-Forwarded-Proto', 'https'],
+    ]
+    expect(check(fields, true, 'https://shop.example:443')).toMatchObject({ target: '/', scheme: 'https' })
+    expect(check(fields, true, 'http://shop.example/')).toMatchObject({ status: 400 })
+  })
+
+  it.each([
+    'http://other.example/page',
+    'http://shop.example:81/page',
+    'http://shop.example:443/page',
+    'https://shop.example/page',
+    'http://shop.example@other.example/page',
+    'http://user@shop.example/page',
+    'http://shop.example\\@other.example/page',
+    'http://shop.example../page',
+    'http://shop.example:/page',
+    'http:///page',
+  ])('%s is refused', (target) => {
+    expect(check([['Host', 'shop.example']], false, target)).toMatchObject({ status: 400 })
+  })
+})
+
 describe('limits', () => {
   const host: HeaderPair = ['Host', 'shop.example']
   const many = (count: number): HeaderPair[] => Array.from({ length: count }, (_, index) => [`A-${index}`, 'v'])
