@@ -108,10 +108,20 @@ export function passHeaders(visit: VisitHead, isAsset = false): HeaderPair[] {
   )
   const cookie = isAsset ? null : cookieHeader(visit.headers)
   return [
-    ...kept,
+    ...(visit.method === 'OPTIONS' ? kept.map(withOneHopLess) : kept),
     ...(cookie === null ? [] : ([['cookie', cookie]] satisfies HeaderPair[])),
     ...ownHeaders(visit, { scheme: visit.scheme, host: visit.host }),
   ]
+}
+
+/** Larger values of Max-Forwards are lowered to this one. */
+const mostForwards = 255
+
+/** Decrements Max-Forwards (RFC 9110 §7.6.2). */
+function withOneHopLess(field: HeaderPair): HeaderPair {
+  const [name, value] = field
+  if (name.toLowerCase() !== 'max-forwards' || !/^0*[1-9]\d*$/.test(value)) return field
+  return [name, String(Math.min(Number(value), mostForwards) - 1)]
 }
 
 /**

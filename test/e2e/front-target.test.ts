@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { speak } from '../http/front/wire.ts'
-import { openShop, page, type Shop } from '../http/api/shop.ts'
+import { openShop, type Shop } from '../http/api/shop.ts'
 
 let shop: Shop
 beforeAll(async () => {
@@ -183,10 +183,32 @@ describe('unusual targets reach the shop as paths of this channel', () => {
   })
 })
 
-it('OPTIONS * is forwarded to the shop', async () => {
-  shop.origin.on('/*', page('of an asterisk'))
-  const { answers } = await speak(shop.port, `OPTIONS * HTTP/1.1\r\nHost: ${shop.host}\r\nConnection: close\r\n\r\n`)
-  expect(answers[0]!.status).toBe(200)
+describe('OPTIONS', () => {
+  const ask = async (target: string, ...lines: string[]) => {
+    shop.origin.forget()
+    const head = [`OPTIONS ${target} HTTP/1.1`, `Host: ${shop.host}`, 'Connection: close', ...lines]
+    const { answers } = await speak(shop.port, `${head.join('\r\n')}\r\n\r\n`)
+    return answers[0]!
+  }
+
+  it.each([
+    ['*', 'Accept: */*'],
+    ['*', 'Max-Forwards: 5'],
+    ['/page', 'Max-Forwards: 0'],
+  ])('is answered without the shop: %s %s', async (target, line) => {
+    const allow = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+    expect(await ask(target, line)).toMatchObject({ status: 204, headers: { allow } })
+    expect(shop.origin.requests).toEqual([])
+  })
+
+  it.each([
+    ['1', '0'],
+    ['9'.repeat(30), '254'],
+    ['-1', '-1'],
+  ])('reaches the shop with one hop less: Max-Forwards: %s', async (sent, received) => {
+    expect((await ask('/page', `Max-Forwards: ${sent}`)).status).toBe(200)
+    expect(shop.origin.last('/page').headers['max-forwards']).toBe(received)
+  })
 })
 
 it('TRACE neither stores nor reads a page', async () => {

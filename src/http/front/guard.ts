@@ -12,7 +12,7 @@ export interface Refusal {
 
 /** The parts of a valid request that name a page. */
 export interface Accepted {
-  /** Origin-form. */
+  /** Origin-form; `*` only for OPTIONS. */
   target: string
   scheme: string
   host: string
@@ -34,7 +34,7 @@ export const mostFields = 200
 /** Bytes; a request with larger header fields gets 431. */
 export const largestHead = 64 * 1024
 
-const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+export const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 /**
  * Checks a request head. Rejects what Node's parser accepts but two servers could interpret differently: several Hosts, an absolute form
@@ -85,12 +85,12 @@ function publicSite(
   return publicHost === null ? null : { scheme, host: publicHost }
 }
 
-/** Converts a target to origin-form. An absolute form must name the same site (RFC 9112 §3.2.2). Null where the target is invalid. */
+/** Converts a target to origin-form, except `*`. An absolute form must name the same site (RFC 9112 §3.2.2). Null where the target is invalid. */
 function originForm(method: string, target: string, scheme: string, host: string): string | null {
   // Clients never send fragments. The parser already rejects most control characters and spaces.
   if (target.includes('#') || /[\x00-\x20\x7f]/.test(target)) return null
   if (target.startsWith('/')) return target
-  if (target === '*') return method === 'OPTIONS' ? '/*' : null
+  if (target === '*') return method === 'OPTIONS' ? target : null
   const [, named, authority, rest] = /^(https?):\/\/([^/?#]+)(.*)$/is.exec(target) ?? []
   if (named?.toLowerCase() !== scheme || normaliseHost(authority!, scheme) !== normaliseHost(host, scheme)) return null
   return rest!.startsWith('/') ? rest! : `/${rest!}`

@@ -11,7 +11,7 @@ import { countedBody } from './counted-body.ts'
 import { asVisitor, findDebugger, wantsDebug, withDebug, type Debugger } from './debug.ts'
 import { refuserFor } from './error-page.ts'
 import type { FrontOptions, PassOn, Reply } from './front-options.ts'
-import { examine, type Accepted, type Refusal, type RequestHead } from './guard.ts'
+import { allowedMethods, examine, type Accepted, type Refusal, type RequestHead } from './guard.ts'
 import { errorAnswer } from '../answer.ts'
 import { awaitsContinue, hasBody } from '../body.ts'
 import { semanticFields } from './hot-fields.ts'
@@ -49,7 +49,8 @@ export function ownPathOf({ scheme, host, target }: Accepted, { cache }: Pick<Fr
 }
 
 /**
- * Answers a request by the first that applies: the guard, purge methods, the daemon's own endpoints, memory, the cache or the shop.
+ * Answers a request by the first that applies: the guard, purge methods, the daemon's own endpoints, OPTIONS that no shop may get, memory, the
+ * cache or the shop.
  *
  * @throws `visitorLeft` when the visitor disconnects first
  */
@@ -72,6 +73,10 @@ export async function handle(
     record.setResult(own.kind === 'stage' ? 'stage' : 'own')
     return options.answerOwn(own, request, accepted, replyOf(request, response, accepted, options, record))
   }
+  if (isLastHop(request, accepted)) {
+    record.setResult('own')
+    return send(response, { status: 204, headers: [['Allow', allowedMethods]], body: null })
+  }
   const asker = wantsDebug(request) ? await findDebugger(request, accepted, options) : null
   if (asker === null && !wantsTags(request, options) && answerHot(request, response, accepted, options, record)) return
   if (hasBody(request)) {
@@ -84,6 +89,11 @@ export async function handle(
     })
   }
   await answerFromCache(request, response, accepted, asker, options, record)
+}
+
+/** Whether an OPTIONS request asks about the daemon itself (RFC 9110 §9.3.7), or must not be forwarded (§7.6.2). */
+function isLastHop({ method, headers }: IncomingMessage, { target }: Accepted): boolean {
+  return method === 'OPTIONS' && (target === '*' || /^0+$/.test(String(headers['max-forwards'])))
 }
 
 function replyOf(
