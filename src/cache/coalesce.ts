@@ -3,13 +3,23 @@ import { SteadyMap } from '../lib/steady-map.ts'
 import type { Page } from '../pages/page.ts'
 import type { Fence } from '../pages/page-store.ts'
 import { digest } from './ledger.ts'
+import type { OriginError } from './origin.ts'
+
+/**
+ * The end of a fetch for those who waited for it. `unshareable`: each must fetch for itself. `failed`: the shop gave no response, and
+ * need not be asked again. `abandoned`: it was stopped for a reason that concerns only the one who started it.
+ */
+export type Outcome<T> =
+  | { kind: 'page'; page: T }
+  | { kind: 'unshareable' }
+  | { kind: 'failed'; error: OriginError }
+  | { kind: 'abandoned' }
 
 /** One fetch that several visitors wait for. */
 export interface Flight<T> {
   /** Visitors who come after a later invalidation do not join. */
   readonly fence: Fence
-  /** The page that waiting visitors may share; null when each must fetch for itself. */
-  readonly outcome: Promise<T | null>
+  readonly outcome: Promise<Outcome<T>>
 }
 
 /**
@@ -33,8 +43,8 @@ export class Flights<T> {
    * Registers a fetch. `settle` releases the waiting visitors and must always be called in the end. `restart`: what was fetched so far
    * is given up, and visitors who come after the new fence may wait too.
    */
-  start(key: string, begun: Fence): { restart(fence: Fence): void; settle(outcome: T | null): void } {
-    const { promise, resolve } = Promise.withResolvers<T | null>()
+  start(key: string, begun: Fence): { restart(fence: Fence): void; settle(outcome: Outcome<T>): void } {
+    const { promise, resolve } = Promise.withResolvers<Outcome<T>>()
     const flight = { fence: begun, outcome: promise }
     this.#flights.set(key, flight)
     return {

@@ -5,7 +5,7 @@ import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { searchTagOf, searchTags } from '../pages/search-tags.ts'
 import { directivesOf } from './cache-control.ts'
-import { Flights, Refused, Uncacheable, type Flight } from './coalesce.ts'
+import { Flights, Refused, Uncacheable, type Flight, type Outcome } from './coalesce.ts'
 import type { Fetcher } from './fetch.ts'
 import type { Warming } from './fetch-options.ts'
 import { mayStoreLater, withoutCookies, type Fetched } from './fetched.ts'
@@ -13,6 +13,7 @@ import { mayServeStale, usability, type StaleReason, type Freshness } from './fr
 import { withoutVisitor, type Lookup } from './lookup.ts'
 import { dynamicBypass, isTypicalRequest } from './may-store.ts'
 import { otherSearch, type SearchRules } from './no-vary-search.ts'
+import { OriginError } from './origin.ts'
 import { hasValidator } from './validation.ts'
 import { selects } from './vary.ts'
 import type { HeldPage } from './view.ts'
@@ -79,7 +80,7 @@ export class SharedFetches {
     let fence = store.fence()
     let stale = held
     const flight = this.mayShare(lookup) ? this.#flights.start(lookup.key, fence) : null
-    let landed: Landed | null = null
+    let outcome: Outcome<Landed> = { kind: 'abandoned' }
     let obtained: Obtained | null = null
     const names = this.#enter(lookup)
     try {
@@ -95,25 +96,26 @@ export class SharedFetches {
       const fetched = adopted ?? (await this.#fetcher.fetch(lookup, toValidate(lookup, stale), fence, warming))
       this.#learn(lookup, fetched)
       this.#noteWhyNotStored(lookup, fetched, stale)
-      landed = this.#landed(lookup, fetched, stale)
+      outcome = this.#outcome(lookup, fetched, stale)
       return lookup.isAsset ? withoutCookies(fetched) : fetched
     } catch (error) {
-      if (this.standsIn(lookup, stale, 'unreachable')) landed = { held: stale, isShared: false }
+      if (error instanceof OriginError && warming?.signal.aborted !== true) outcome = { kind: 'failed', error }
       throw error
     } finally {
       if (obtained?.kind === 'fetch') obtained.release()
-      flight?.settle(landed)
+      flight?.settle(outcome)
       for (const name of names) this.#leave(name)
     }
   }
 
-  /** The page of a fetch that waiting visitors share; null when each must fetch for itself. */
-  #landed(lookup: Lookup, fetched: Fetched, stale: HeldPage | null): Landed | null {
+  /** What waiting visitors get of a fetch that the shop has answered. */
+  #outcome(lookup: Lookup, fetched: Fetched, stale: HeldPage | null): Outcome<Landed> {
     if (serverErrors.has(fetched.status) && this.standsIn(lookup, stale, 'error'))
-      return { held: stale, isShared: false }
-    if (fetched.kind !== 'held' || !fetched.shareable) return null
+      return { kind: 'page', page: { held: stale, isShared: false } }
+    if (fetched.kind !== 'held' || !fetched.shareable) return { kind: 'unshareable' }
     const isStale = usability(fetched.held.page, this.#options.now()) === 'stale'
-    return isStale ? null : { held: fetched.held, isShared: fetched.isShared === true }
+    if (isStale) return { kind: 'unshareable' }
+    return { kind: 'page', page: { held: fetched.held, isShared: fetched.isShared === true } }
   }
 
   /** Whether the page of another node may answer. */

@@ -1,4 +1,4 @@
-import type { Page } from '../pages/page.ts'
+import type { Fence } from '../pages/page-store.ts'
 import { Bodies } from './bodies.ts'
 import { discard } from './body.ts'
 import { hidden } from './browser.ts'
@@ -28,8 +28,7 @@ import { serverErrors, SharedFetches } from './shared-fetches.ts'
 import { toClassifyOptions, type StorefrontCacheOptions } from './storefront-options.ts'
 import { UnsafeInvalidation, type UnsafeCounts } from './unsafe.ts'
 import { hasValidator } from './validation.ts'
-import { selects } from './vary.ts'
-import { coversRange, newest, toHeldPage, type HeldPage } from './view.ts'
+import { answers, newest, toHeldPage, type HeldPage } from './view.ts'
 import type { CacheAnswer, Visit } from './visit.ts'
 
 /** How often a visitor waits for another visitor's fetch before starting one. */
@@ -152,8 +151,12 @@ export class StorefrontCache {
         return this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'HEAD of a page that is not cached' })
       const flight = waits < mostWaits && this.#fetches.mayShare(lookup) ? this.#fetches.join(lookup) : null
       if (flight === null) return this.#lead(lookup, held)
-      const shared = await flight.outcome
-      if (shared !== null && this.#answers(shared.held.page, lookup)) {
+      const outcome = await flight.outcome
+      // The first of those who waited starts the next fetch, and the others join it.
+      if (outcome.kind === 'abandoned') return this.#ask(lookup)
+      if (outcome.kind === 'failed') return this.#standIn(lookup, held, fence, outcome.error)
+      if (outcome.kind === 'page' && answers(outcome.page.held.page, lookup, this.#options.now())) {
+        const shared = outcome.page
         const why = held === null ? 'miss' : 'stale'
         const status: CacheStatus = { kind: 'forward', why, collapsed: true, ...(note && { detail: note }) }
         const answer = shared.isShared
@@ -189,14 +192,6 @@ export class StorefrontCache {
     const stored = newest(store.find(key), lookup, now(), (page) => page)
     if (stored === null || (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt)) return inMemory
     return toHeldPage(stored, {})
-  }
-
-  #answers(page: Page, lookup: Lookup): boolean {
-    return (
-      selects(page, lookup) &&
-      !page.states.some((state) => lookup.states.includes(state)) &&
-      coversRange(page, lookup, this.#options.now())
-    )
   }
 
   /** Fetches from the origin for this visitor and all who wait with them. */
@@ -238,11 +233,16 @@ export class StorefrontCache {
     } catch (error) {
       if (!(error instanceof OriginError)) throw error
       error.why ??= why
-      if (!this.#fetches.standsIn(lookup, stale, 'unreachable')) throw error
-      const answer = await this.#presenter.hit(lookup, stale, fence, `stale, ${originFailureText[error.failure]}`)
-      if (answer === null) throw error
-      return answer
+      return this.#standIn(lookup, stale, fence, error)
     }
+  }
+
+  /** Answers with the stale page, if it may replace a failed fetch. @throws OriginError the failure, otherwise */
+  async #standIn(lookup: Lookup, stale: HeldPage | null, fence: Fence, error: OriginError): Promise<CacheAnswer> {
+    if (!this.#fetches.standsIn(lookup, stale, 'unreachable')) throw error
+    const answer = await this.#presenter.hit(lookup, stale, fence, `stale, ${originFailureText[error.failure]}`)
+    if (answer === null) throw error
+    return answer
   }
 
   /** Refetches a page in the background, once for all who get the stale page (stale-while-revalidate, RFC 5861 §3). */
@@ -269,17 +269,18 @@ export class StorefrontCache {
    */
   async warm(lookup: Lookup, signal: AbortSignal, slot: Slot | null = null, force = true): Promise<Fetched | null> {
     const flight = this.#fetches.join(lookup)
-    const shared = flight === null ? null : await flight.outcome
-    if (shared !== null && this.#answers(shared.held.page, lookup)) {
-      await this.#options.store.settled(shared.held.page)
+    const outcome = flight === null ? null : await flight.outcome
+    if (outcome?.kind === 'abandoned') return this.warm(lookup, signal, slot, force)
+    if (outcome?.kind === 'failed') throw outcome.error
+    if (outcome?.kind === 'page' && answers(outcome.page.held.page, lookup, this.#options.now())) {
+      await this.#options.store.settled(outcome.page.held.page)
       return null
     }
     const held = templateOf(this.find(lookup))
     const isFresh = !force && held !== null && usability(held.page, this.#options.now()) === 'fresh'
     const fetched = isFresh ? null : await this.#fetches.fetch(lookup, held, { signal, slot, force })
     const warmed = fetched?.kind === 'held' ? fetched.held : fetched === null ? held : null
-    const warm = (fragment: Lookup) => this.warm(fragment, signal, slot, false)
-    await warmFragments(this.#assembler, lookup, warmed, warm, signal)
+    await warmFragments(this.#assembler, lookup, warmed, (part) => this.warm(part, signal, slot, false), signal)
     return fetched?.kind === 'held' && fetched.isShared === true ? null : fetched
   }
 

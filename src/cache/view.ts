@@ -67,6 +67,15 @@ export function coversRange(page: Page, lookup: Lookup, now: number): boolean {
   return wanted.start >= start && wanted.end <= end && rangeStillHolds(lookup.field('if-range'), page.headers, now)
 }
 
+/** Whether a page that was fetched for another visitor answers a lookup. */
+export function answers(page: Page, lookup: Lookup, now: number): boolean {
+  return (
+    selects(page, lookup) &&
+    !page.states.some((state) => lookup.states.includes(state)) &&
+    coversRange(page, lookup, now)
+  )
+}
+
 /** The latest of the pages that match a lookup; null when none does. */
 export function newest<T>(
   candidates: readonly T[],

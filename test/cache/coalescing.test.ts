@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { CacheSettings } from '../../src/cache/build.ts'
+import { classifyUrl } from '../../src/cache/classify-url.ts'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
 import { openSite, shopUrl, type Site } from './site.ts'
 import { until } from '../helpers/until.ts'
@@ -135,17 +136,48 @@ describe('when the visitor who leads a fetch', () => {
     expect((await Promise.all(visits)).map((answer) => answer.status).toSorted()).toEqual([200, 200, 200, 200, 500])
   })
 
-  it('gets a broken response, the others fetch for themselves', async () => {
-    const { site, waiting, arrived, release } = await openSlow()
-    const visits = crowd(5, () => site.visit('/a'))
+  it('gets a broken response, the others get the same error', async () => {
+    const { site, arrived, release } = await openSlow()
+    const visits = crowd(50, () => site.visit('/a'))
     await arrived(1)
     // An interrupted GET is retried once.
     release({ breaks: 'before' })
     await arrived(2)
     release({ breaks: 'before' })
-    await until(() => expect(waiting).toHaveLength(4))
-    release(page)
-    expect((await Promise.all(visits)).map((answer) => answer.status).toSorted()).toEqual([200, 200, 200, 200, 502])
+    expect((await Promise.all(visits)).map((answer) => answer.status)).toEqual(Array(50).fill(502))
+    expect(site.origin.requests).toHaveLength(2)
+  })
+
+  it('waits in vain for a response, the others get the same error, and a later visitor asks again', async () => {
+    const { site, arrived, release } = await openSlow({
+      timeouts: { connect: 60_000, headers: 300, idle: 60_000, total: 120_000 },
+    })
+    const answers = await Promise.all(crowd(50, () => site.visit('/a')))
+    expect(answers.map((answer) => answer.status)).toEqual(Array(50).fill(504))
+    expect(site.origin.requests).toHaveLength(1)
+    const later = site.visit('/a')
+    await arrived(2)
+    release()
+    release()
+    expect((await later).text).toBe('the page')
+  })
+
+  it('gets no response, the others get the stale page', async () => {
+    const { site, arrived, release } = await openSlow()
+    const first = site.visit('/a')
+    await arrived(1)
+    release({ fields: { 'Cache-Control': 'max-age=10' }, body: 'old' })
+    await first
+    site.wait(20)
+    const visits = crowd(50, () => site.visit('/a'))
+    await arrived(2)
+    release({ breaks: 'before' })
+    await arrived(3)
+    release({ breaks: 'before' })
+    const answers = await Promise.all(visits)
+    expect(answers.map((answer) => answer.text)).toEqual(Array(50).fill('old'))
+    expect(answers.every((answer) => answer.field('cache-status')?.includes('stale, origin unreachable'))).toBe(true)
+    expect(site.origin.requests).toHaveLength(3)
   })
 
   it('fetches a page that is purged meanwhile, a later visitor does not join', async () => {
@@ -198,5 +230,53 @@ describe('stale-while-revalidate', () => {
     release({ fields: swr, body: 'new' })
     await until(async () => expect((await site.visit('/a')).text).toBe('new'))
     expect(site.faults).toEqual([])
+  })
+})
+
+describe('a warmup and visitors', () => {
+  /** Warms a page as `signal` allows. */
+  function warm(site: Site, signal: AbortSignal) {
+    const classified = classifyUrl(`${shopUrl}/a`, {}, signal, site.cache.classifying)
+    if (classified?.kind !== 'lookup') throw new Error('not a page')
+    return site.cache.warm(classified.lookup, signal)
+  }
+
+  it.each([
+    ['a missing', 0],
+    ['a stale', 1],
+  ])('a warmup of %s page is cancelled: one visitor fetches it for the others', async (_, before) => {
+    const { site, arrived, release } = await openSlow()
+    if (before === 1) {
+      const first = site.visit('/a')
+      await arrived(1)
+      release({ fields: { 'Cache-Control': 'max-age=10' }, body: 'old' })
+      await first
+      site.wait(20)
+    }
+    const cancelling = new AbortController()
+    const warming = warm(site, cancelling.signal)
+    await arrived(before + 1)
+    const visits = crowd(50, () => site.visit('/a'))
+    cancelling.abort(new Error('cancelled'))
+    await expect(warming).rejects.toThrow('cancelled')
+    await arrived(before + 2)
+    release()
+    const answers = await Promise.all(visits)
+    expect(answers.map((answer) => answer.text)).toEqual(Array(50).fill('the page'))
+    expect(answers.filter((answer) => answer.field('cache-status')?.includes('collapsed'))).toHaveLength(49)
+    expect(site.origin.requests).toHaveLength(before + 2)
+  })
+
+  it('a warmup gets the error of the fetch that it joined', async () => {
+    const { site, arrived, release } = await openSlow()
+    const visit = site.visit('/a')
+    await arrived(1)
+    const warming = warm(site, new AbortController().signal)
+    release({ breaks: 'before' })
+    await arrived(2)
+    release({ breaks: 'before' })
+    await expect(warming).rejects.toMatchObject({ name: 'OriginError', failure: 'unreachable' })
+    expect((await visit).status).toBe(502)
+    expect(site.origin.requests).toHaveLength(2)
   })
 })

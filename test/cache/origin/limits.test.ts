@@ -105,6 +105,19 @@ describe('a shop with as many visitors as it may have', () => {
     expect(new Set((await Promise.all([first, ...crowd])).map(({ status }) => status))).toEqual(new Set([200]))
   })
 
+  it('refuses all who waited for one page too long', async () => {
+    const { site, arrived, release, counts } = await openSlow({ maxConcurrent: 1, queue: 5, queueTimeout: 50 })
+    const first = site.visit('/account/a')
+    await arrived(1)
+    const refused = await Promise.all(Array.from({ length: 20 }, () => site.visit('/b')))
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]))
+    expect(refused.map((answer) => answer.field('retry-after'))).toEqual(Array(20).fill('5'))
+    expect(counts()).toEqual({ active: 1, waiting: 0, rejected: 1 })
+    release()
+    await first
+    expect(site.origin.requests).toHaveLength(1)
+  })
+
   it('forgets a visitor who leaves the queue', async () => {
     const { site, arrived, release, counts } = await openSlow({ maxConcurrent: 1, queue: 1, queueTimeout: 60_000 })
     const first = site.visit('/a')
