@@ -2,15 +2,17 @@ import type { Readable } from 'node:stream'
 import type { HeaderPair } from '../pages/page.ts'
 import type { ConnectionTimeouts } from './origin/connection.ts'
 import type { Exchange, ExchangeRequest, ResponseSink } from './origin/exchange.ts'
-import { OriginError, toOriginError } from './origin/error.ts'
+import { OriginError } from './origin/error.ts'
 import { PendingExchange } from './origin/pending.ts'
 import { Pool } from './origin/pool.ts'
 import { renderRequest } from './origin/request-head.ts'
 import { Slots, type Guest, type Slot, type SlotCounts, type SlotLimits } from './origin/slots.ts'
 import { Streamed, type StreamedResponse } from './origin/streamed.ts'
+import { unlessAborted } from './origin/unless-aborted.ts'
 import { fieldValue } from './fields.ts'
 
 export { OriginError, toOriginError, type OriginFailure } from './origin/error.ts'
+export { unlessAborted } from './origin/unless-aborted.ts'
 
 /**
  * In milliseconds. `total` limits fetches for the cache; a transfer that is passed through has no total limit, only
@@ -73,19 +75,14 @@ export class OriginClient {
 
   /** Waits until visitors leave room for another request to an origin. @throws OriginError when the signal is aborted */
   async room(origin: string, signal: AbortSignal): Promise<Slot> {
-    if (signal.aborted) throw toOriginError(signal.reason)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const slot = this.#slotsOf(origin).enterLast({ admitted: resolve, refused: reject })
-    const onAbort = () => reject(toOriginError(signal.reason))
-    signal.addEventListener('abort', onAbort, { once: true })
     try {
-      await promise
+      await unlessAborted(promise, signal)
       return slot
     } catch (error) {
       slot.leave()
       throw error
-    } finally {
-      signal.removeEventListener('abort', onAbort)
     }
   }
 

@@ -14,7 +14,7 @@ import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
 import { inFlight } from './in-flight.ts'
 import { LifetimeWatch } from './lifetime-advice.ts'
-import { OriginError, type OriginClient } from './origin.ts'
+import { OriginError, unlessAborted, type OriginClient } from './origin.ts'
 import type { Exchange } from './origin/exchange.ts'
 import type { Slot } from './origin/slots.ts'
 import { otherSearch, SearchRules } from './no-vary-search.ts'
@@ -269,7 +269,7 @@ export class StorefrontCache {
    */
   async warm(lookup: Lookup, signal: AbortSignal, slot: Slot | null = null, force = true): Promise<Fetched | null> {
     const flight = this.#fetches.join(lookup)
-    const outcome = flight === null ? null : await flight.outcome
+    const outcome = flight && (await unlessAborted(flight.outcome, signal))
     if (outcome?.kind === 'abandoned') return this.warm(lookup, signal, slot, force)
     if (outcome?.kind === 'failed') throw outcome.error
     if (outcome?.kind === 'page' && answers(outcome.page.held.page, lookup, this.#options.now())) {

@@ -267,6 +267,20 @@ describe('a warmup and visitors', () => {
     expect(site.origin.requests).toHaveLength(before + 2)
   })
 
+  it('a warmup that joined a fetch ends when it is cancelled, and the visitor still gets the page', async () => {
+    const { site, arrived, release } = await openSlow()
+    const visit = site.visit('/a')
+    await arrived(1)
+    const cancelling = new AbortController()
+    const warming = warm(site, cancelling.signal)
+    cancelling.abort(new Error('cancelled'))
+    const late = new Promise((resolve) => setTimeout(resolve, 500, 'still waiting'))
+    await expect(Promise.race([warming, late])).rejects.toMatchObject({ name: 'OriginError', message: 'cancelled' })
+    release()
+    expect((await visit).text).toBe('the page')
+    expect(site.origin.requests).toHaveLength(1)
+  })
+
   it('a warmup gets the error of the fetch that it joined', async () => {
     const { site, arrived, release } = await openSlow()
     const visit = site.visit('/a')
