@@ -199,7 +199,7 @@ export class SharedFetches {
     const { notStored } = fetched
     if (notStored === null) this.#refused.delete(lookup.key)
     else if (this.#isRefusal(lookup, fetched, stale)) this.#refused.add(lookup.key, now)
-    if (notStored === null || notStored === otherSearch) this.#uncacheable.delete(lookup.key)
+    if (notStored === null || mayStoreLater(notStored)) this.#uncacheable.delete(lookup.key)
     // Only the response to a request without personal parts says something about the page itself.
     else if (
       (fetched.kind === 'stream' || isPrivateTemplate(fetched)) &&

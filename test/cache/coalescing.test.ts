@@ -102,6 +102,21 @@ describe('concurrent visitors of one page', () => {
     await Promise.all(visits)
   })
 
+  it('visitors of a page that a purge kept from being stored share the next fetch', async () => {
+    // Too large for memory: it is streamed to the visitor.
+    const { site, arrived, release } = await openSlow({ memory: 0 })
+    const first = site.visit('/a')
+    await arrived(1)
+    await site.store.remove({ kind: 'urls', urls: [`${shopUrl}/a`] })
+    release()
+    expect((await first).field('cache-status')).toContain('invalidated while it was fetched')
+    const visits = crowd(20, () => site.visit('/a'))
+    await arrived(2)
+    release()
+    await Promise.all(visits)
+    expect(site.origin.requests).toHaveLength(2)
+  })
+
   it('Set-Cookie goes only to the visitor who caused the fetch', async () => {
     const { site, arrived, release } = await openSlow()
     const visits = crowd(10, () => site.visit('/a'))
