@@ -22,6 +22,12 @@ import { wantedBy } from './wanted.ts'
 /** Statuses that a stale page may replace (RFC 5861 §4). */
 export const serverErrors = new Set([500, 502, 503, 504])
 
+/** Statuses that say little about the response to the next request. */
+const passingErrors = new Set([...serverErrors, 429])
+
+/** How long requests are not coalesced after a response that says little about the next one, in milliseconds. */
+const briefly = 1000
+
 /** Statuses of a page that the shop no longer has; others of 400 and above may be about the visitor. */
 const goneStatuses = new Set([404, 410])
 
@@ -205,8 +211,10 @@ export class SharedFetches {
       (fetched.kind === 'stream' || isPrivateTemplate(fetched)) &&
       isPlain(lookup) &&
       !this.#isFailure(fetched, stale)
-    )
-      this.#uncacheable.add(lookup.key, notStored, now, ...(notStored === dynamicBypass ? [1000] : []))
+    ) {
+      const isBrief = notStored === dynamicBypass || passingErrors.has(fetched.status)
+      this.#uncacheable.add(lookup.key, notStored, now, isBrief ? briefly : undefined)
+    }
   }
 
   /** Remembers which parameters the shop ignores. */

@@ -117,6 +117,24 @@ describe('concurrent visitors of one page', () => {
     expect(site.origin.requests).toHaveLength(2)
   })
 
+  it.each([429, 500, 502, 503, 504])('visitors share a fetch a second after the status %i', async (status) => {
+    const { site, arrived, release } = await openSlow()
+    const first = site.visit('/a')
+    await arrived(1)
+    release({ status })
+    expect((await first).status).toBe(status)
+    const alone = crowd(2, () => site.visit('/a'))
+    await arrived(3)
+    release({ status })
+    await Promise.all(alone)
+    site.wait(1.1)
+    const visits = crowd(20, () => site.visit('/a'))
+    await arrived(4)
+    release()
+    expect((await Promise.all(visits)).map((answer) => answer.text)).toEqual(Array(20).fill('the page'))
+    expect(site.origin.requests).toHaveLength(4)
+  })
+
   it('Set-Cookie goes only to the visitor who caused the fetch', async () => {
     const { site, arrived, release } = await openSlow()
     const visits = crowd(10, () => site.visit('/a'))
