@@ -25,6 +25,9 @@ import {
 /** Other processes may replace the directory between looking and opening; give up after this many attempts. */
 const attempts = 20
 
+/** What SQLite reports when the files that it opens or writes are deleted meanwhile. */
+const deleted = new Set<string | null>(['SQLITE_CANTOPEN', 'SQLITE_IOERR_FSTAT', 'SQLITE_IOERR_DELETE_NOENT'])
+
 /**
  * Opens the page index in a directory. Creates it when it is missing, replaces it when it is unusable, and completes a
  * clear that another process did not finish.
@@ -33,9 +36,10 @@ const attempts = 20
 export function openPages(places: Places, warn: (message: string) => void): PageIndex {
   let failure: unknown = null
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    if (lookAt(places.pages) === null) createPages(places)
-    const identity = identityOf(places.index)
+    let identity: string | null = null
     try {
+      if (lookAt(places.pages) === null) createPages(places)
+      identity = identityOf(places.index)
       const index = openSound(places)
       if (!index.isCleared()) return index
       try {
@@ -47,7 +51,7 @@ export function openPages(places: Places, warn: (message: string) => void): Page
       failure = error
       const fault = faultOf(error)
       if (fault === 'broken') discard(places, identity, warn, error)
-      else if (fault !== 'busy' || attempt > 1) throw error
+      else if (attempt > 1 || (fault !== 'busy' && !deleted.has(codeOf(error)))) throw error
     }
   }
   throw failure ?? new UnusableIndex('The page index could not be opened')

@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { makeDirectory } from '../lib/make-directory.ts'
+import { withErrorCode } from '../lib/with-error-code.ts'
 import { evictionSchema } from './evictions.ts'
 import { codeOf } from './faults.ts'
 import { pageTypes } from './page.ts'
@@ -80,7 +81,7 @@ function isTaken(code: string | null): boolean {
 }
 
 function writeSchema(path: string): void {
-  const database = new Database(path)
+  const database = withErrorCode(() => new Database(path))
   try {
     // The new database holds nothing that a power cut could destroy; a torn file is detected at the next opening.
     database.pragma('synchronous = OFF')
@@ -111,7 +112,8 @@ export const workingPatience = 1
  */
 export function openIndexFile(path: string, { readonly = false } = {}): Database.Database {
   if (!lstatSync(path).isFile()) throw new UnusableIndex('The page index is not a regular file')
-  const database = new Database(path, { fileMustExist: true, timeout: openingPatience, readonly })
+  const options = { fileMustExist: true, timeout: openingPatience, readonly }
+  const database = withErrorCode(() => new Database(path, options))
   try {
     if (database.pragma('application_id', { simple: true }) !== applicationId) {
       throw new UnusableIndex('The page index belongs to another program')

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import { dayLength } from '../lib/moment.ts'
+import { withErrorCode } from '../lib/with-error-code.ts'
 import { faultOf } from './faults.ts'
 import { directoryMode, identityOf } from './places.ts'
 
@@ -108,7 +109,7 @@ export class LedgerFile {
 
 /** @throws SQLite's error; SQLITE_NOTADB for another program's file */
 function openDatabase(path: string): Database.Database {
-  const database = new Database(path, { timeout: 10 })
+  const database = withErrorCode(() => new Database(path, { timeout: 10 }))
   try {
     const id = database.pragma('application_id', { simple: true })
     if (id !== applicationId && id !== 0)

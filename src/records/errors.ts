@@ -17,7 +17,7 @@ export function toRecordsError(error: unknown, file: string): unknown {
   const code = codeOf(error)
   if (isBusy(error)) return busy(file, error)
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return damaged(file, messageOf(error), error)
-  if (/^SQLITE_(FULL|READONLY|IOERR|CANTOPEN|NOLFS)/.test(code)) return unwritable(file, error)
+  if (/^(SQLITE_(FULL|READONLY|IOERR|CANTOPEN|NOLFS)|ENOENT$)/.test(code)) return unwritable(file, error)
   return error
 }
 

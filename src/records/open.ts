@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Kysely, sql } from 'kysely'
+import { withErrorCode } from '../lib/with-error-code.ts'
 import { damaged, toRecordsError } from './errors.ts'
 import { migrate, sqliteVersion, type Migration } from './migrate.ts'
 import { migrations as known } from './migrations/list.ts'
@@ -118,7 +119,7 @@ async function truncateLog(database: Database.Database, file: string): Promise<b
 
 async function connect(file: string, timeout: number): Promise<Database.Database> {
   try {
-    const database = new Database(file, { fileMustExist: true, timeout })
+    const database = withErrorCode(() => new Database(file, { fileMustExist: true, timeout }))
     try {
       await retryWhileBusy(() => {
         database.pragma('journal_mode = WAL')

@@ -3,6 +3,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, readdirSync, rmSy
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { makeDirectory } from '../lib/make-directory.ts'
+import { withErrorCode } from '../lib/with-error-code.ts'
 import { damaged, foreign, lost, toRecordsError, unwritable } from './errors.ts'
 import { holderOfDeleted } from './presence.ts'
 import { busyTimeout, retryWhileBusy } from './retry-while-busy.ts'
@@ -60,7 +61,7 @@ function create(directory: string, file: string, { version, statements }: NewSch
   const temporary = join(directory, `${unfinished}${process.pid}-${randomBytes(4).toString('hex')}`)
   try {
     closeSync(openSync(temporary, 'wx', 0o600))
-    const database = new Database(temporary)
+    const database = withErrorCode(() => new Database(temporary))
     try {
       // No other process has the file yet, so it is synced once, as a whole.
       database.pragma('synchronous = OFF')
@@ -107,7 +108,8 @@ function sizeOf(file: string): number {
  */
 async function readApplicationId(file: string): Promise<unknown> {
   try {
-    const database = new Database(file, { readonly: true, fileMustExist: true, timeout: busyTimeout })
+    const options = { readonly: true, fileMustExist: true, timeout: busyTimeout }
+    const database = withErrorCode(() => new Database(file, options))
     try {
       return await retryWhileBusy(() => database.pragma('application_id', { simple: true }))
     } finally {

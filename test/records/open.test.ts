@@ -24,6 +24,7 @@ import { PagecacheError } from '../../src/errors.ts'
 import { openRecords, type Records } from '../../src/records/open.ts'
 import { migrations } from '../../src/records/migrations/list.ts'
 import type { Migration } from '../../src/records/migrate.ts'
+import { afterCall } from '../helpers/after-call.ts'
 import { runRow } from '../warmup/run-row.ts'
 
 const script = join(import.meta.dirname, 'open-in-child.ts')
@@ -222,6 +223,13 @@ it('a directory that cannot be written is reported', async () => {
   const error = await refusal()
   expect(error.code).toBe('STORE_FULL')
   chmodSync(join(root, 'var'), 0o600)
+})
+
+it('a directory that is deleted while the file is created is reported', async () => {
+  afterCall('closeSync', () => rmSync(root, { recursive: true }))
+  const error = await refusal()
+  expect(error.code).toBe('STORE_FULL')
+  expect(error.message).toContain('the directory does not exist')
 })
 
 it('a process killed during a migration leaves the previous version', async () => {
