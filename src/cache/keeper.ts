@@ -34,7 +34,7 @@ export class Keeper {
   #store(draft: PageDraft, body: Buffer, fence: Fence, patient: boolean): Promise<Page | Rejection> {
     const { store, memory } = this.#options
     if (!patient && memory.takes(body.length)) return store.take(draft, body, fence)
-    return this.#soon(store.put(draft, body, fence), patient)
+    return this.#soon(store.put(draft, body, fence, patient), patient)
   }
 
   /** Renews a stored page after a 304. Resolves to a reason as `keep` does. */

@@ -196,11 +196,11 @@ class FilesystemStore implements PageStore {
     return handle && new Spool(handle, (write) => this.#room.retry(write))
   }
 
-  async put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | Rejection> {
+  async put(draft: PageDraft, body: Buffer, fence: Fence, patient = true): Promise<Page | Rejection> {
     if (this.#queue === null)
       return (await this.writeTogether([{ draft, body, fence, file: newBodyFile(draft.key) }]))[0]!
-    const added = this.#queue.add(draft, body, fence, true)
-    return typeof added === 'string' ? added : added.promise
+    const added = this.#queue.add(draft, body, fence, patient)
+    return typeof added === 'string' ? added : this.#queue.settled(added.page).then(() => added.promise)
   }
 
   async take(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | Rejection> {

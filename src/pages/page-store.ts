@@ -158,8 +158,11 @@ export interface PageStore {
   openBody(page: Page): Promise<OpenBody | null>
   /** A nameless temporary file for a body, to be closed; null when there is no space. */
   openSpool(): Promise<Spool | null>
-  /** Stores a page, replacing the variant with the same key, `vary` and `range`. A visitor is served either way. */
-  put(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | Rejection>
+  /**
+   * Stores a page, replacing the variant with the same key, `vary` and `range`. A visitor is served either way.
+   * `patient` (the default): is never `behind`, because the caller limits how many pages it stores at a time.
+   */
+  put(draft: PageDraft, body: Buffer, fence: Fence, patient?: boolean): Promise<Page | Rejection>
   /**
    * Like `put`, but in a process with a writer thread (`FilesystemStoreOptions.writer`) the page is found from now on
    * and stored in the background. Its id is negative until then.

@@ -80,8 +80,8 @@ export class WriteQueue {
   }
 
   /**
-   * Accepts a page, which is found from now on. `patient`: the caller waits until it is stored, and so limits the queue
-   * itself.
+   * Accepts a page, which is found from now on. `patient`: the caller limits how many of its pages wait, and the queue
+   * does not.
    */
   add(draft: PageDraft, body: Buffer, fence: Fence, patient: boolean): Waiting | Rejection {
     const { shared, now } = this.#options
@@ -98,7 +98,7 @@ export class WriteQueue {
     this.#waiting.set(page.id, waiting)
     this.#byKey.set(draft.key, [waiting, ...(this.#byKey.get(draft.key) ?? [])])
     this.#bytes += sizeOf(waiting)
-    if (patient || this.#waiting.size >= groupPages) this.#gathering.hurry()
+    if (this.#waiting.size >= groupPages) this.#gathering.hurry()
     this.#wake()
     return waiting
   }

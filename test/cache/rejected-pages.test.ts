@@ -36,16 +36,30 @@ function lock({ directory }: Site): void {
   holder.exec('BEGIN IMMEDIATE')
 }
 
+async function fillQueue({ store }: Site): Promise<void> {
+  for (let n = 0, taken = true; taken; n += 1) {
+    const outcome = await store.take(draft(`p${n}`), Buffer.alloc(2 ** 20), store.fence())
+    taken = typeof outcome !== 'string'
+  }
+}
+
 it('a purge of another page is not named as the reason when too many pages wait', async () => {
   const site = await open({}, { writer: true })
-  const status = await visitDuringPurge(site, { fields, body: 'page' }, async () => {
+  const status = await visitDuringPurge(site, { fields, body: 'page' }, () => {
     lock(site)
-    for (let n = 0, taken = true; taken; n += 1) {
-      const outcome = await site.store.take(draft(`p${n}`), Buffer.alloc(2 ** 20), site.store.fence())
-      taken = typeof outcome !== 'string'
-    }
+    return fillQueue(site)
   })
   expect(status).toMatch(/detail="too many pages wait to be stored"/)
+})
+
+it('a page that memory does not take is not stored when too many pages wait', async () => {
+  const site = await open({ memory: 0 }, { writer: true })
+  site.answers({ fields, body: 'page' })
+  lock(site)
+  await fillQueue(site)
+  const { pages } = site.store.waiting()
+  expect((await site.visit('/a')).field('cache-status')).toMatch(/detail="too many pages wait to be stored"/)
+  expect(site.store.waiting()).toMatchObject({ pages })
 })
 
 it('a purge of another page is not named as the reason when the store is busy', async () => {

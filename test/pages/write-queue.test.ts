@@ -157,7 +157,7 @@ describe('a page that waits to be stored', () => {
 })
 
 describe('the queue', () => {
-  it('is bounded in bytes: beyond them a page is not stored, and patient callers wait', async () => {
+  it('is bounded in bytes: beyond them a page is not stored, and only patient callers wait', async () => {
     const { pages, directory } = await openWriter()
     const { release } = lock(directory)
     let taken = 0
@@ -165,13 +165,20 @@ describe('the queue', () => {
     while (typeof (last = await take(pages, `p${taken}`, Buffer.alloc(megabyte))) !== 'string') taken += 1
     expect(taken).toBe(16)
     expect(last).toBe('behind')
-    expect(pages.unstored()).toBe(1)
+    expect(await pages.put(draft('impatient'), bodyOf('impatient'), pages.fence(), false)).toBe('behind')
+    expect(pages.unstored()).toBe(2)
     expect(pages.find(draft(`p${taken}`).key)).toEqual([])
     const patient = store(pages, 'patient')
     release()
     expect(await patient).not.toBeNull()
     expect(pages.counters().products.count).toBe(taken + 1)
     expect(await take(pages, 'after')).toHaveProperty('id')
+  })
+
+  it('accepts a page that is larger than the bound while no other page waits', async () => {
+    const { pages } = await openWriter()
+    const large = Buffer.alloc(17 * megabyte)
+    expect(accepted(await pages.put(draft('large'), large, pages.fence(), false)).id).toBeGreaterThan(0)
   })
 
   it('outlives the death of the writer: the pages in flight are reported and stored again', async () => {
