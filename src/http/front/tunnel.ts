@@ -54,18 +54,22 @@ export class Tunnels {
     if (isLoop(visit.headers)) return refuse(socket, 508, 'This request has passed through this cache before.')
     const { channel } = classified.kind === 'lookup' ? classified.lookup : classified
     socket.on('error', () => socket.destroy())
+    const early = bufferEarlyBytes(socket, head)
     // The shop counts the request until it has answered. An open tunnel costs it little.
     const slot = cache.origin.enter(channel.origin, {
       admitted: () => {
-        const outgoing = this.#ask(request, socket, head, visit, channel)
+        const outgoing = this.#ask(request, socket, early, visit, channel)
         for (const event of ['response', 'upgrade', 'close']) outgoing.once(event, () => slot.leave())
       },
-      refused: ({ failure }) => refuse(socket, ...originFailureAnswers[failure], retrySoon),
+      refused: ({ failure }) => {
+        early.stop()
+        refuse(socket, ...originFailureAnswers[failure], retrySoon)
+      },
     })
     socket.once('close', () => slot.leave())
   }
 
-  #ask(request: IncomingMessage, socket: Socket, head: Buffer, visit: Visit, channel: Channel): ClientRequest {
+  #ask(request: IncomingMessage, socket: Socket, early: EarlyBytes, visit: Visit, channel: Channel): ClientRequest {
     const origin = new URL(channel.origin)
     const outgoing = (origin.protocol === 'https:' ? requestTls : requestPlain)(origin, {
       method: visit.method,
@@ -78,14 +82,13 @@ export class Tunnels {
       setHost: false,
       agent: false,
     })
-    this.#await(outgoing, socket, head)
+    this.#await(outgoing, socket, early)
     outgoing.end()
     return outgoing
   }
 
   /** Waits for the shop's answer while the client stays connected. */
-  #await(outgoing: ClientRequest, socket: Socket, head: Buffer): void {
-    const early = bufferEarlyBytes(socket, head)
+  #await(outgoing: ClientRequest, socket: Socket, early: EarlyBytes): void {
     const fail = (status: number, text: string) => {
       clearTimeout(timer)
       early.stop()
@@ -100,9 +103,6 @@ export class Tunnels {
     }, upgradeTimeout)
     const unreachable = () => fail(502, 'The shop is unreachable or sent an invalid response.')
     socket.setTimeout(0)
-    socket.on('error', () => socket.destroy())
-    // A client that ends its side before the tunnel is open has left.
-    socket.once('end', () => outgoing.destroyed || socket.destroy())
     socket.once('close', () => {
       clearTimeout(timer)
       outgoing.destroy()
@@ -148,8 +148,16 @@ export class Tunnels {
   }
 }
 
-/** Buffers what a client sends before the shop has agreed. Reading is also the only way to notice that it has left. */
-function bufferEarlyBytes(socket: Socket, head: Buffer): { stop(): Buffer } {
+interface EarlyBytes {
+  /** Stops and returns the bytes. */
+  stop(): Buffer
+}
+
+/**
+ * Buffers what a client sends before the shop has agreed. Reading is also the only way to notice that it has left: a client
+ * that ends its side before the tunnel is open has.
+ */
+function bufferEarlyBytes(socket: Socket, head: Buffer): EarlyBytes {
   const chunks = [head]
   let size = 0
   const onData = (bytes: Buffer) => {
@@ -157,11 +165,11 @@ function bufferEarlyBytes(socket: Socket, head: Buffer): { stop(): Buffer } {
     size += bytes.length
     if (size > maxEarlyBytes) socket.pause()
   }
-  socket.on('data', onData)
+  const onEnd = () => socket.destroy()
+  socket.on('data', onData).once('end', onEnd)
   return {
-    /** Stops and returns the bytes. */
     stop: () => {
-      socket.off('data', onData)
+      socket.off('data', onData).off('end', onEnd)
       return Buffer.concat(chunks)
     },
   }
@@ -173,6 +181,7 @@ function decline(response: IncomingMessage, socket: Socket): void {
   const headers = visibleHeaders({ status, headers: toPairs(response.rawHeaders) })
   socket.write(renderHead(status, [...headers, ['Connection', 'close']]))
   socket.setTimeout(upgradeTimeout, () => socket.destroy())
+  socket.once('end', () => socket.destroy())
   socket.resume()
   response.on('error', () => cutVisibly(socket))
   response.pipe(socket)

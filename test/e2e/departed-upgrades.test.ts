@@ -1,0 +1,53 @@
+import { connect } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { startDaemon } from '../helpers/daemon.ts'
+import { startOrigin } from '../helpers/origin.ts'
+import { until } from '../helpers/until.ts'
+
+const id = '0190c0de-0000-7000-8000-000000000001'
+
+/** A daemon whose shop takes one request at a time, and works on one that ends with `release`. */
+async function openBusyShop() {
+  const shop = await startOrigin({ otherwise: { body: 'page' } })
+  onTestFinished(() => shop.stop())
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  onTestFinished(() => release())
+  shop.on('/account/slow', async () => {
+    await released
+    return { body: 'slow' }
+  })
+  const upgrades: string[] = []
+  shop.onUpgrade(({ url }, socket) => {
+    upgrades.push(url!)
+    socket.destroy()
+  })
+  const daemon = await startDaemon({
+    config: (url) => ({
+      salesChannels: [{ id, url, origin: shop.url }],
+      origin: { maxConcurrent: 1, queue: 3, queueTimeout: '10m' },
+    }),
+  })
+  onTestFinished(async () => void (await daemon.stop()))
+  const slow = fetch(`${daemon.url}/account/slow`)
+  await until(() => expect(shop.requests).toHaveLength(1))
+  const waiting = async () => {
+    const metrics = await (await fetch(`${daemon.url}/metrics`)).text()
+    return Number(/^pagecache_origin_waiting\S* (\d+)$/m.exec(metrics)![1])
+  }
+  return { daemon, upgrades, slow, release, waiting }
+}
+
+it('visitors who leave while their upgrade requests wait for the shop leave the queue', async () => {
+  const { daemon, upgrades, slow, release, waiting } = await openBusyShop()
+  const request = `GET /socket HTTP/1.1\r\nHost: ${daemon.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+  const sockets = [0, 1, 2].map(() => connect(daemon.port, '127.0.0.1').on('error', () => {}))
+  for (const socket of sockets) socket.write(request)
+  await until(async () => expect(await waiting()).toBe(3))
+  sockets[0]!.destroy()
+  sockets[1]!.resetAndDestroy()
+  sockets[2]!.end()
+  await until(async () => expect(await waiting()).toBe(0))
+  release()
+  expect((await slow).status).toBe(200)
+  expect(upgrades).toEqual([])
+})
