@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inspectUrl } from '../../src/cache/inspect.ts'
 import { VisitorClassifier } from '../../src/cache/visitor-classes.ts'
 import { toFetchPage } from '../../src/warmup/run/fetch-page.ts'
+import { fetchOptions } from '../helpers/fetch-options.ts'
 import { openSite, shopUrl, type Site, type VisitOptions } from './site.ts'
 
 const map = {
@@ -94,9 +95,8 @@ describe("visitors' classes", () => {
     expect(await see({ 'User-Agent': phone, Cookie: 'ab=b' }, { long }, '/media/a.css')).toBe('mobile a (shop)')
     expect(await see({ Cookie: 'ab=b', 'If-Match': '"x"' }, { long }, '/media/a.css')).toBe('desktop a (shop)')
     const warm = toFetchPage(site.cache, site.now, 5000)
-    const { signal } = new AbortController()
     const headers = { 'x-variant-group': 'b' }
-    expect(await warm(`${shopUrl}/media/a.css`, { headers, force: false, signal })).toEqual({ kind: 'fresh' })
+    expect(await warm(`${shopUrl}/media/a.css`, { ...fetchOptions, headers })).toEqual({ kind: 'fresh' })
   })
 
   it('stand for the header that they replace in Vary', async () => {
@@ -123,8 +123,7 @@ describe("visitors' classes", () => {
 
   it('are warmed by the header that decides, or by name', async () => {
     const fetchPage = toFetchPage(site.cache, site.now, 5000)
-    const { signal } = new AbortController()
-    const warm = (headers: Record<string, string>) => fetchPage(`${shopUrl}/a`, { headers, force: false, signal })
+    const warm = (headers: Record<string, string>) => fetchPage(`${shopUrl}/a`, { ...fetchOptions, headers })
     expect(await warm({ 'user-agent': phone, 'cf-ipcountry': 'CH' })).toMatchObject({ kind: 'stored' })
     expect(await warm({ 'x-variant-device': 'tablet', 'x-variant-group': 'b' })).toMatchObject({ kind: 'stored' })
     expect(await warm({ 'x-variant-device': 'tablet', 'x-variant-group': 'b' })).toEqual({ kind: 'fresh' })

@@ -4,6 +4,7 @@ import type { CacheSettings } from '../../src/cache/build.ts'
 import { toFetchPage } from '../../src/warmup/run/fetch-page.ts'
 import type { Reply } from './scripted-origin.ts'
 import { openSite, shopUrl } from './site.ts'
+import { fetchOptions } from '../helpers/fetch-options.ts'
 import { until } from '../helpers/until.ts'
 
 const fields = { 'Cache-Control': 'public, s-maxage=60' }
@@ -12,11 +13,10 @@ async function open(changes: Partial<CacheSettings> = {}) {
   const site = await openSite(changes)
   onTestFinished(() => site.close())
   const fetchPage = toFetchPage(site.cache, site.now, 5000)
-  const signal = new AbortController().signal
   return {
     site,
     warm: (target: string, headers: Record<string, string> = {}, force = false) =>
-      fetchPage(shopUrl + target, { headers, force, signal }),
+      fetchPage(shopUrl + target, { ...fetchOptions, headers, force }),
   }
 }
 
@@ -69,7 +69,7 @@ describe('a warmed page and a visited page share code and key', () => {
     await until(() => expect(site.origin.requests).toHaveLength(1))
     answer!({ fields, body: 'page' })
     expect((await visit).text).toBe('page')
-    expect((await warming).kind).toMatch(/fresh|stored/)
+    expect((await warming)?.kind).toMatch(/fresh|stored/)
     expect(site.origin.requests).toHaveLength(1)
   })
 })
@@ -103,7 +103,7 @@ describe('the result of warming a page', () => {
 
   it('a path that is never cached and a URL without a channel cost no request', async () => {
     const { site, warm } = await open()
-    expect((await warm('/checkout/cart')).kind).toBe('not-stored')
+    expect((await warm('/checkout/cart'))?.kind).toBe('not-stored')
     expect(classifyUrl('http://evil.example/', {}, new AbortController().signal, site.cache.classifying)).toBeNull()
     expect(site.origin.requests).toEqual([])
   })

@@ -76,14 +76,14 @@ export class WarmupBench {
     })
   }
 
-  /** Starts to process the queue. */
+  /** Starts to process the queue, with a shop that has room for every request. */
   startWorker(fetchPage: WarmupWorkerOptions['fetchPage'], options: Partial<WarmupWorkerOptions> = {}): TestWorker {
     const stop = new AbortController()
     const events: ConsumeEvent[] = []
     const handler = warmupHandler({
       records: this.records,
       rulesFor: () => rules,
-      fetchPage,
+      fetchPage: async (url, options) => (options.mayStart() ? fetchPage(url, options) : null),
       passes: [{}],
       timing: realTiming,
       random: Math.random,

@@ -43,11 +43,12 @@ export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number)
     if (held !== null)
       return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }
     // Waiting for visitors is no fault of the page.
-    const slot = await roomOf(cache, classified.lookup, options.signal)
+    const slot = await roomOf(cache, classified.lookup, options.stop)
+    if (slot === null) return null
     const started = performance.now()
-    if (slot === null) return { kind: 'failed', status: null, error: 'the warmup ended', retryAfter: null, ms: 0 }
     const limit = new TimeLimit(timeout, options.signal)
     try {
+      if (!options.mayStart()) return null
       const fetched = await cache.warm(classified.lookup, limit.signal, slot, options.force)
       return fetched === null ? { kind: 'fresh' } : toResult(fetched, performance.now() - started, now())
     } catch (error) {
@@ -56,7 +57,8 @@ export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number)
       return { kind: 'failed', status: null, error: message, retryAfter: null, ms: performance.now() - started }
     } finally {
       limit.end()
-      slot.leave()
+      // The pacer has to know this result before the next page is admitted.
+      setImmediate(() => slot.leave())
     }
   }
 }

@@ -72,14 +72,21 @@ export class Pacer {
     return Math.max(0, this.notBefore - this.#timing.now())
   }
 
+  /** Records that a URL was taken up. It may turn out to need no request. */
   start(): void {
-    const now = this.#timing.now()
-    const earliest = this.#interval < maxCatchUp ? now - maxCatchUp : now
-    this.#nextStart = Math.max(earliest, this.#nextStart) + this.#interval
     this.#inFlight++
   }
 
-  /** Records the end of a request. @param sample null if its result says nothing about the load of the origin */
+  /** Whether a URL that was taken up may be requested now: the pace may have changed while it waited for visitors. Called just before the request. */
+  mayStart(): boolean {
+    const now = this.#timing.now()
+    if (this.#inFlight > this.limit || now < this.notBefore) return false
+    const earliest = this.#interval < maxCatchUp ? now - maxCatchUp : now
+    this.#nextStart = Math.max(earliest, this.#nextStart) + this.#interval
+    return true
+  }
+
+  /** Records that work on a URL has ended. @param sample null if its result says nothing about the load of the origin */
   end(sample: PaceSample | null): void {
     this.#inFlight--
     if (sample) this.#pace = afterAnswer(this.#pace, sample, this.#timing.now(), this.#rules)

@@ -16,8 +16,16 @@ interface FetchPageOptions {
   headers: Readonly<Record<string, string>>
   /** Fetch the page even if it is fresh in the cache. */
   force: boolean
+  /** Aborts the request. */
   signal: AbortSignal
+  /** Aborts the wait for visitors before the request. */
+  stop: AbortSignal
+  /** Called after that wait, and only if the page has to be fetched: whether it still may be. */
+  mayStart(): boolean
 }
 
-/** Brings one page into the cache, on the same path as a visitor's miss. `url` is absolute and canonical. */
-export type FetchPage = (url: string, options: FetchPageOptions) => Promise<WarmResult>
+/**
+ * Brings one page into the cache, on the same path as a visitor's miss. `url` is absolute and canonical. Null if the request was not sent,
+ * because of `stop` or `mayStart`.
+ */
+export type FetchPage = (url: string, options: FetchPageOptions) => Promise<WarmResult | null>

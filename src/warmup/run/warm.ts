@@ -41,7 +41,7 @@ export interface RequestObserver {
    * Called when a request starts.
    *
    * @param attempt from 1
-   * @returns called when it ends; `result` is null if it was aborted, `final` false if it will be retried
+   * @returns called when it ends; `result` is null if it was aborted or not sent, `final` false if it will be retried
    */
   began(url: string, attempt: number): (result: WarmResult | null, final: boolean) => void
 }
@@ -97,7 +97,7 @@ class Warmer<Task extends { url: string }> {
         await timing.sleep(delay, stop)
       } else {
         const work = await this.#take().catch((error: unknown) => this.#fail(error))
-        if (work) this.#begin(work)
+        if (work) await this.#begin(work)
         else if (this.#waiting.length + this.#inFlight.size === 0) break
         else await this.#change()
       }
@@ -119,34 +119,47 @@ class Warmer<Task extends { url: string }> {
     return task && { task, pass: 0, attempts: noAttempts, fetched: false, failures: [], due: 0 }
   }
 
-  #begin(work: PendingUrl<Task>): void {
-    this.#options.pacer.start()
-    const running = this.#attempt(work)
+  /**
+   * Starts an attempt. Resolves when its request is sent or needless, so that only one URL at a time waits for visitors: the pacer decides
+   * about the others when they can be sent.
+   */
+  #begin(work: PendingUrl<Task>): Promise<void> {
+    const { pacer } = this.#options
+    const begun = Promise.withResolvers<void>()
+    const mayStart = () => {
+      const may = pacer.mayStart()
+      if (may) begun.resolve()
+      return may
+    }
+    pacer.start()
+    const running = this.#attempt(work, mayStart)
       .then((more) => void (more && this.#waiting.push(more)))
       .catch((error: unknown) => void this.#fail(error))
       .finally(() => {
         this.#inFlight.delete(running)
+        begun.resolve()
         this.#wake()
       })
     this.#inFlight.add(running)
+    return begun.promise
   }
 
-  /** Makes one request. Returns the URL if it needs another attempt or pass, else null. */
-  async #attempt(work: PendingUrl<Task>): Promise<PendingUrl<Task> | null> {
-    const { passes, rules, timing, abort, force, fetchPage, random, onDone, pacer, observer } = this.#options
+  /** Makes one request, if `mayStart` allows it. Returns the URL if it needs another attempt or pass, else null. */
+  async #attempt(work: PendingUrl<Task>, mayStart: () => boolean): Promise<PendingUrl<Task> | null> {
+    const { passes, rules, timing, stop, abort, force, fetchPage, random, onDone, pacer, observer } = this.#options
     let result: WarmResult | null = null
     let verdict: Verdict | null = null
     const ended = observer.began(work.task.url, numberOf(work.attempts))
     try {
-      result = await fetchPage(work.task.url, { headers: passes[work.pass]!, force, signal: abort })
+      result = await fetchPage(work.task.url, { headers: passes[work.pass]!, force, signal: abort, stop, mayStart })
       // Aborted by us, which is not a failure of the page.
-      if (abort.aborted && result.kind === 'failed') result = null
-      else verdict = evaluateAttempt(result, work.attempts, rules, random())
+      if (abort.aborted && result?.kind === 'failed') result = null
+      else if (result) verdict = evaluateAttempt(result, work.attempts, rules, random())
     } finally {
       pacer.end(result && toPaceSample(result, work.attempts))
       ended(result, verdict !== null && verdict.kind !== 'retry')
     }
-    if (verdict === null) return null
+    if (verdict === null) return abort.aborted ? null : work
     if (verdict.kind === 'retry') return { ...work, attempts: verdict.attempts, due: timing.now() + verdict.after }
     const done = withVerdict(work, verdict)
     if (done.pass < passes.length) return done

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { toFetchPage } from '../../../src/warmup/run/fetch-page.ts'
 import type { FetchPage } from '../../../src/warmup/run/warm-result.ts'
 import { isHit, shopUrl } from '../../cache/site.ts'
+import { fetchOptions } from '../../helpers/fetch-options.ts'
 import { hasRedis } from '../../helpers/redis.ts'
 import { until } from '../../helpers/until.ts'
 import { page, useNodes, written, type Node } from './nodes.ts'
@@ -189,14 +190,13 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
   it('shares the pages of a warmup, which asks the shop for none that another node has', async () => {
     const [a, b] = (await nodes.open(2)) as [Node, Node]
     const [warmA, warmB] = [a, b].map(({ cache, now }) => toFetchPage(cache, now, 60_000)) as [FetchPage, FetchPage]
-    const options = { headers: {}, signal: new AbortController().signal, force: false }
-    expect(await warmA(`${shopUrl}/`, options)).toMatchObject({ kind: 'stored' })
+    expect(await warmA(`${shopUrl}/`, fetchOptions)).toMatchObject({ kind: 'stored' })
     await written(a)
-    expect(await warmB(`${shopUrl}/`, options)).toEqual({ kind: 'fresh' })
+    expect(await warmB(`${shopUrl}/`, fetchOptions)).toEqual({ kind: 'fresh' })
     expect(b.origin.requests).toEqual([])
     expect((await b.visit('/')).field('cache-status')).toMatch(/hit; ttl=600$/)
     b.answers({ ...page, body: 'warmed again' })
-    expect(await warmB(`${shopUrl}/`, { ...options, force: true })).toMatchObject({ kind: 'stored' })
+    expect(await warmB(`${shopUrl}/`, { ...fetchOptions, force: true })).toMatchObject({ kind: 'stored' })
     expect(b.origin.requests).toHaveLength(1)
   })
 })

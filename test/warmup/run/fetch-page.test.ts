@@ -6,6 +6,7 @@ import { classifyUrl } from '../../../src/cache/classify-url.ts'
 import type { StorefrontCache } from '../../../src/cache/storefront-cache.ts'
 import { toFetchPage } from '../../../src/warmup/run/fetch-page.ts'
 import type { FetchPage } from '../../../src/warmup/run/warm-result.ts'
+import { fetchOptions } from '../../helpers/fetch-options.ts'
 import { startOrigin, type Origin } from '../../helpers/origin.ts'
 import { tempDir } from '../../helpers/temp-dir.ts'
 
@@ -62,7 +63,7 @@ afterEach(async () => {
 })
 
 const fetch = (path: string, options: { headers?: Record<string, string>; force?: boolean } = {}) =>
-  fetchPage(shop + path, { headers: {}, force: false, signal: new AbortController().signal, ...options })
+  fetchPage(shop + path, { ...fetchOptions, ...options })
 
 it('a page is stored by its first fetch, fresh at the next, and fetched again with force', async () => {
   origin.on('/a', page())
@@ -127,7 +128,7 @@ describe('uncacheable pages report why', () => {
     for (const path of ['/private', '/no-store', '/cookie']) {
       const result = await fetch(path)
       expect(result).toMatchObject({ kind: 'not-stored', status: 200 })
-      expect(result.kind === 'not-stored' && result.reason).not.toBe('')
+      expect(result?.kind === 'not-stored' && result.reason).not.toBe('')
     }
   })
 
@@ -137,9 +138,7 @@ describe('uncacheable pages report why', () => {
       kind: 'not-stored',
       status: null,
     })
-    expect(
-      await fetchPage('http://evil.example/', { headers: {}, force: false, signal: new AbortController().signal }),
-    ).toMatchObject({ kind: 'not-stored', status: null })
+    expect(await fetchPage('http://evil.example/', fetchOptions)).toMatchObject({ kind: 'not-stored', status: null })
     expect(origin.requests).toEqual([])
   })
 
@@ -153,7 +152,7 @@ describe('uncacheable pages report why', () => {
     origin.on('/gone', { ...page(), status: 410 })
     const first = await fetch('/gone')
     const second = await fetch('/gone')
-    for (const result of [first, second]) expect(['failed', 'stored']).toContain(result.kind)
+    for (const result of [first, second]) expect(['failed', 'stored']).toContain(result?.kind)
     expect(second).toMatchObject({ status: 410 })
   })
 

@@ -36,7 +36,8 @@ async function run(
   let [atOnce, most] = [0, 0]
   const queue = urls.map((url) => ({ url }))
   const never = new AbortController().signal
-  const fetchPage: FetchPage = async (url, { headers }) => {
+  const fetchPage: FetchPage = async (url, { headers, mayStart }) => {
+    expect(mayStart()).toBe(true)
     const one = { url, at: timing.now(), headers }
     seen.push(one)
     most = Math.max(most, ++atOnce)
