@@ -17,7 +17,7 @@ const origin = z.object({
   configured: count,
   delay: described(milliseconds, 'between the starts of two requests'),
   throttled: z.nullable(
-    z.object({ reason: z.enum(['429', '503', 'latency', 'retry-after']), until: z.nullable(moment) }),
+    z.object({ reason: z.enum(['429', '503', 'errors', 'latency', 'retry-after']), until: z.nullable(moment) }),
   ),
   latency: z.nullable(milliseconds),
   usualLatency: z.nullable(milliseconds),

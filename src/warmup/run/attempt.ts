@@ -64,12 +64,14 @@ export function evaluateAttempt(result: WarmResult, before: Attempts, rules: Ret
 /** What an attempt reveals about the load of the origin; null if nothing. `before`: the attempts before it. */
 export function toPaceSample(result: WarmResult, before: Attempts): PaceSample | null {
   if (result.kind === 'fresh') return null
-  if (result.status === 429 || result.status === 503) {
+  const { status } = result
+  // Neither a refused connection nor a timeout measures latency, but many of them mean the same as many 503 answers.
+  if (status === null ? result.kind === 'failed' : status === 429 || status >= 500) {
     const retryAfter = result.kind === 'failed' ? result.retryAfter : null
-    return { kind: 'too-much', status: result.status, retryAfter, repeated: before.failed > 0 }
+    const named = status === 429 || status === 503 ? status : null
+    return { kind: 'too-much', status: named, retryAfter, repeated: before.failed > 0 }
   }
-  // A refused connection is fast and a timeout slow: neither measures latency.
-  return result.status === null ? null : { kind: 'answered', ms: result.ms }
+  return status === null ? null : { kind: 'answered', ms: result.ms }
 }
 
 function isTransient(result: Exclude<WarmResult, { kind: 'fresh' }>): boolean {

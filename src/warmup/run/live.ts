@@ -48,7 +48,7 @@ export interface LiveOrigin {
   /** Milliseconds between the starts of two requests. */
   delay: number
   /** Why the origin gets fewer requests than configured; `until`: none before this time. */
-  throttled: { reason: '429' | '503' | 'latency' | 'retry-after'; until: number | null } | null
+  throttled: { reason: '429' | '503' | 'errors' | 'latency' | 'retry-after'; until: number | null } | null
   /** Smoothed current latency; null before the first response. */
   latency: number | null
   usualLatency: number | null

@@ -21,9 +21,9 @@ export interface Pace {
   usual: number | null
   /** Smoothed current latency; null before the first response. */
   present: number | null
-  /** Consecutive times that refusals (429, 503) lowered the limit. */
+  /** Consecutive times that refusals (429, 5xx, no response) lowered the limit. */
   refusals: number
-  /** Smoothed share of refusals among the answers to first attempts, 0 to 1. */
+  /** Smoothed share of refusals among the results of first attempts, 0 to 1. */
   refused: number
   /** Why the limit was lowered; null once the origin is no longer throttled. */
   reason: PaceReason | null
@@ -33,13 +33,13 @@ export interface Pace {
   loweredAt: number
 }
 
-type PaceReason = '429' | '503' | 'latency'
+type PaceReason = '429' | '503' | 'errors' | 'latency'
 
 /** What one response says about the load of the origin. */
 export type PaceSample =
   | { kind: 'answered'; ms: number }
-  /** `repeated`: the same page has failed before. */
-  | { kind: 'too-much'; status: 429 | 503; retryAfter: number | null; repeated: boolean }
+  /** `status`: null for another server error, or no response. `repeated`: the same page has failed before. */
+  | { kind: 'too-much'; status: 429 | 503 | null; retryAfter: number | null; repeated: boolean }
 
 /**
  * Weight of one answer in the share of refusals, and the share from which the origin counts as overloaded. Every tenth
@@ -71,9 +71,9 @@ export function startPace(saved: { limit: number; notBefore: number } | null = n
 }
 
 /**
- * Slows down if the origin refuses requests or becomes slow; otherwise allows one more request per round. A few 503
- * answers are the fault of their pages, which are retried later: only a larger share of them slows down, and more the
- * larger it is. 429 and `Retry-After` are obeyed at once (docs/warmup.md, Speed).
+ * Slows down if the origin refuses requests, fails or becomes slow; otherwise allows one more request per round. A few
+ * 5xx answers, timeouts and broken connections are the fault of their pages, which are retried later: only a larger share
+ * of them slows down, and more the larger it is. 429 and `Retry-After` are obeyed at once (docs/warmup.md, Speed).
  */
 export function afterAnswer(pace: Pace, sample: PaceSample, now: number, rules: PaceRules): Pace {
   if (sample.kind === 'too-much') return afterRefusal(pace, sample, now, rules)
@@ -117,7 +117,7 @@ function afterRefusal(
   const until = now + (retryAfter === null ? backoff : Math.min(retryAfter, rules.maxWait))
   const refused = {
     ...pace,
-    reason: `${status}` as const,
+    reason: status === null ? ('errors' as const) : (`${status}` as const),
     ...(until > pace.notBefore && { notBefore: until, isRetryAfter: retryAfter !== null }),
   }
   // Responses to requests that were in flight together count as one refusal.

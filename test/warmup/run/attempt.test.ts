@@ -62,11 +62,18 @@ it('purges during fetches take no retries from a page, and have a limit of their
 
 it('samples of the load of the origin', () => {
   expect(toPaceSample({ kind: 'fresh' }, noAttempts)).toBeNull()
-  expect(toPaceSample(failed(null), noAttempts)).toBeNull()
   const refused = { kind: 'too-much', status: 503, retryAfter: 100 }
   expect(toPaceSample(failed(503, 100), { failed: 0, purged: 1 })).toEqual({ ...refused, repeated: false })
   expect(toPaceSample(failed(503, 100), { failed: 1, purged: 0 })).toEqual({ ...refused, repeated: true })
-  expect(toPaceSample(failed(500), noAttempts)).toEqual({ kind: 'answered', ms: 5 })
+  expect(toPaceSample(failed(404), noAttempts)).toEqual({ kind: 'answered', ms: 5 })
+  for (const status of [null, 500, 502, 504])
+    expect(toPaceSample(failed(status), noAttempts)).toEqual({
+      kind: 'too-much',
+      status: null,
+      retryAfter: null,
+      repeated: false,
+    })
+  expect(toPaceSample({ kind: 'not-stored', status: null, ms: 0, reason: 'bypass' }, noAttempts)).toBeNull()
   expect(toPaceSample({ kind: 'not-stored', status: 429, ms: 5, reason: 'x' }, noAttempts)).toEqual({
     kind: 'too-much',
     status: 429,

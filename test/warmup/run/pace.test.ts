@@ -86,8 +86,8 @@ describe('a pause', () => {
   })
 })
 
-describe('503 without Retry-After', () => {
-  const refused = { kind: 'too-much', status: 503, retryAfter: null, repeated: false } as const
+describe.each([503, null] as const)('%s without Retry-After', (status) => {
+  const refused = { kind: 'too-much', status, retryAfter: null, repeated: false } as const
   /** A series in which every `nth` answer is a 503. */
   const every = (nth: number, count: number, sample: PaceSample = refused) =>
     answers(count, 50, 0).map(([at, answered], i) => [at, i % nth === nth - 1 ? sample : answered] as const)
@@ -100,7 +100,7 @@ describe('503 without Retry-After', () => {
   it('slows down after seven in a row, even at the start', () => {
     const pace = startPace()
     expect(feed(pace, every(1, 6)).limit).toBe(Infinity)
-    expect(feed(pace, every(1, 7))).toMatchObject({ reason: '503', refusals: 1 })
+    expect(feed(pace, every(1, 7))).toMatchObject({ reason: status === null ? 'errors' : '503', refusals: 1 })
     expect(feed(pace, every(1, 7)).limit).toBeLessThan(8)
   })
 

@@ -184,11 +184,11 @@ describe('the origin', () => {
     expect([...outcomes.values()].every(({ kind }) => kind === 'processed')).toBe(true)
   })
 
-  it('is not slowed down by pages that fail by their own fault', async () => {
+  it.each([503, 500, null])('is not slowed down by pages that fail with %s by their own fault', async (status) => {
     const urls = names(3000)
     const troubled = new Set(urls.filter((_, index) => index % 10 === 9))
     const { virtual: whole } = await run(urls, () => stored)
-    const { virtual, outcomes, seen } = await run(urls, ({ url }) => (troubled.has(url) ? failed(503) : stored))
+    const { virtual, outcomes, seen } = await run(urls, ({ url }) => (troubled.has(url) ? failed(status) : stored))
     expect([...outcomes].filter(([, { kind }]) => kind === 'failed').map(([url]) => url)).toEqual(
       expect.arrayContaining([...troubled]),
     )
@@ -197,8 +197,8 @@ describe('the origin', () => {
     expect(virtual).toBeLessThan(whole * 1.4 + 4000)
   })
 
-  it('gets few requests while it refuses all of them, and recovers', async () => {
-    const { seen, outcomes } = await run(names(400), ({ at }) => (at >= 200 && at < 60_200 ? failed(503) : stored), {
+  it.each([503, 500, null])('gets few requests while it fails all of them with %s, and recovers', async (status) => {
+    const { seen, outcomes } = await run(names(400), ({ at }) => (at >= 200 && at < 60_200 ? failed(status) : stored), {
       rules: { retries: 20 },
     })
     expect(seen.filter(({ at }) => at >= 200 && at < 60_200).length).toBeLessThan(60)

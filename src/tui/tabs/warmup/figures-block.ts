@@ -159,6 +159,7 @@ const shownOrigins = 3
 const throttles: Record<string, string> = {
   '429': '429 answers',
   '503': '503 answers',
+  errors: 'errors and timeouts',
   latency: 'slow responses',
   'retry-after': 'Retry-After',
 }
