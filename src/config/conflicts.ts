@@ -8,6 +8,7 @@ type SourceOf = (path: KeyPath) => Source
 export function findConflicts(config: Config, sourceOf: SourceOf): Fault[] {
   return [
     ...findUnreachable(config, sourceOf),
+    ...findTooManyProcesses(config, sourceOf),
     ...findTooManyClasses(config, sourceOf),
     ...findUnordered(config, sourceOf),
   ]
@@ -26,6 +27,14 @@ function findUnreachable({ server, trustedProxies }: Config, sourceOf: SourceOf)
   const path = ['server', 'proxyProtocol']
   const message =
     'every connection would be closed; add the address of the proxy to trustedProxies, or set server.socket'
+  return [{ key: writeKeyPath(path), source: sourceOf(path), message }]
+}
+
+/** Each process sends at least one request at a time, so more processes than that would exceed the limit together. */
+function findTooManyProcesses({ server, origin }: Config, sourceOf: SourceOf): Fault[] {
+  if (server.processes <= origin.maxConcurrent) return []
+  const path = ['server', 'processes']
+  const message = `${server.processes} processes cannot share origin.maxConcurrent (${origin.maxConcurrent}); set it to at most that number, or raise origin.maxConcurrent`
   return [{ key: writeKeyPath(path), source: sourceOf(path), message }]
 }
 

@@ -96,6 +96,13 @@ describe('faults', () => {
     await load(`cache: { variants: { map: { ${one('a')} } } }`)
   })
 
+  it('more processes than requests that they share', async () => {
+    expect(await fault('server: { processes: 4 }\norigin: { maxConcurrent: 3 }')).toContain(
+      'server.processes (pagecache.yaml:1): 4 processes cannot share origin.maxConcurrent (3)',
+    )
+    await load('server: { processes: 4 }\norigin: { maxConcurrent: 4 }')
+  })
+
   it('a PROXY header that no peer may send', async () => {
     const fatal = 'server: { proxyProtocol: true }\n'
     expect(await fault(fatal)).toContain('server.proxyProtocol (pagecache.yaml:1): every connection would be closed')
