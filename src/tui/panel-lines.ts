@@ -30,8 +30,10 @@ export function panelLines({ panel, rows, selected, width, height, view, title }
   const notes = [...filterNotes(view), ...(position === '' ? [] : [position])]
   const head = title ?? [...rule(2, selected !== null), titleSpan(panel, selected !== null)]
   const lines = seen.map((row, index) => rowLine(row, selected === first + index, width))
+  // The rows of a search are only those that it found.
+  const filtered = panel.rows.length > 0 || view.filter.trim() !== ''
   const empty: Line[] =
-    rows.length > 0 ? [] : [[span(`  ${panel.rows.length > 0 ? 'No row matches the filter.' : panel.empty}`, 'dim')]]
+    rows.length > 0 ? [] : [[span(`  ${filtered ? 'No row matches the filter.' : panel.empty}`, 'dim')]]
   return [
     ruled(head, notes, width, selected !== null),
     ...heads.map((columns) => headLine(columns(width - 3), width)),

@@ -182,6 +182,20 @@ describe('purges', () => {
     await until(() => expect(text()).toContain('/min now'))
   })
 
+  it('a search that finds nothing does not claim that nothing was purged', async () => {
+    const recent = system()['purgeLog.recent'] as RecentPurges
+    const { text, press } = start({
+      'purgeLog.recent': ({ search }: { search?: string }) =>
+        search === undefined ? recent : { ...recent, total: 0, items: [], searchedTo: null },
+    })
+    press('3')
+    await until(() => expect(text()).toContain('Purges 240'))
+    press('/', ...'nowhere')
+    await until(() => expect(text()).toContain('0 found'))
+    expect(text()).toContain('No row matches the filter.')
+    expect(text()).not.toContain('Nothing was purged yet.')
+  })
+
   it('enter tells a purge with its cause and each proxy', async () => {
     const { session, text, press } = start()
     press('3')
