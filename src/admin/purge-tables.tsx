@@ -61,14 +61,17 @@ function toRow(item: PurgeItem): Cell[] {
       ),
     },
     { by: item.proxies.map(({ status }) => status).join(' ') || null, shown: <Deliveries of={item} /> },
-    item.url !== null ? (
-      <UrlActions url={item.url} />
-    ) : item.tag !== null ? (
-      <TagActions tag={item.tag} />
-    ) : key === '' ? null : (
-      <Copy text={key} />
-    ),
+    <PurgeActions item={item} />,
   ]
+}
+
+function PurgeActions({ item }: { item: PurgeItem }) {
+  const { url, tag } = item
+  // The pattern of a BAN is logged in place of a URL.
+  if (url !== null && /^https?:\/\//.test(url)) return <UrlActions url={url} />
+  if (tag !== null) return <TagActions tag={tag} />
+  const key = keyOf(item)
+  return key === '' ? null : <Copy text={key} />
 }
 
 function Purged({ item }: { item: PurgeItem }) {

@@ -58,6 +58,11 @@ export function describeLists(): void {
       await purges.getByLabel('URL, tag, type, source or actor contains').fill('bulk-of-nothing')
       await page.keyboard.press('Enter')
       await purges.getByText('Nothing matches.').waitFor()
+      await exchange(`${daemon.url}/blog/.*`, { method: 'BAN' })
+      await purges.getByLabel('URL, tag, type, source or actor contains').fill('/blog/')
+      await page.keyboard.press('Enter')
+      await purges.getByRole('button', { name: 'Copy /blog/.*', exact: true }).waitFor()
+      expect(await purges.getByRole('link', { name: /^Inspect/ }).count()).toBe(0)
       // Beyond the end is the last page.
       await page.goto(`${daemon.url}/admin#purges?purges=bulk-&purges-from=90000`)
       await purges.getByText('51 to 60 of 60').waitFor()
