@@ -40,8 +40,8 @@ function daemonText(daemon: Status['daemon']): string {
 
 function ratioText({ lastHour, lastDay }: NonNullable<Status['traffic']>): string {
   if (lastDay.requests === 0) return 'no requests in the last day'
-  const text = ({ requests, hitRatio }: typeof lastHour) =>
-    `${formatRatio(hitRatio)} of ${formatCount(requests)} ${requests === 1 ? 'request' : 'requests'}`
+  const text = ({ cacheable, passes, hitRatio }: typeof lastHour) =>
+    `${formatRatio(hitRatio)} of ${formatCount(cacheable)} ${cacheable === 1 ? 'request' : 'requests'}${passes > 0 ? ` (${formatCount(passes)} bypassed)` : ''}`
   return `last hour ${text(lastHour)}, last day ${text(lastDay)}`
 }
 

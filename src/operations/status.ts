@@ -15,6 +15,8 @@ import { progressRecord, readWarmupProgress } from './warmup.ts'
 
 const traffic = z.object({
   requests: count,
+  cacheable: described(count, 'requests of which hitRatio is a share: hits, stale and misses'),
+  passes: described(count, 'bypassed the cache'),
   hitRatio: described(z.nullable(z.number()), '0 to 1; null without any request for a page'),
 })
 
@@ -125,8 +127,9 @@ function noteProblem(error: unknown, problems: string[]): null {
 
 async function readRatios(context: OperationContext) {
   const read = async (last: string) => {
-    const { requests, hitRatio } = (await performOperation(readTraffic, context, { last })).totals
-    return { requests, hitRatio }
+    const { totals } = await performOperation(readTraffic, context, { last })
+    const { requests, hits, stale, misses, passes, hitRatio } = totals
+    return { requests, cacheable: hits + stale + misses, passes, hitRatio }
   }
   return { lastHour: await read('1h'), lastDay: await read('24h') }
 }

@@ -30,7 +30,7 @@ it('has all parts on one screen', async () => {
     daemon: null,
     configuration: { environment: 'prod', projectDir, channels: [{ id, name: 'Shop', url: 'http://shop.example' }] },
     cache: { pages: 1, size: 400 },
-    traffic: { lastHour: { requests: 0, hitRatio: null } },
+    traffic: { lastHour: { requests: 0, cacheable: 0, passes: 0, hitRatio: null } },
     warmup: null,
     queue: { waiting: 0, failed: 0, workers: 0 },
     proxies: [{ name: 'varnish-1', state: 'ok', pending: 0, failed: 0 }],
@@ -43,6 +43,21 @@ it('has all parts on one screen', async () => {
   expect(text).toContain('Sales channel: Shop http://shop.example\n')
   expect(text).toContain('Reverse proxy: varnish-1 ok, 0 pending, 0 failed\n')
   expect(text.split('\n').length).toBeLessThan(24)
+})
+
+it.each([
+  [{ requests: 5, cacheable: 3, passes: 2, hitRatio: 2 / 3 }, '66.7 % of 3 requests (2 bypassed)'],
+  [{ requests: 1, cacheable: 1, passes: 0, hitRatio: 1 }, '100.0 % of 1 request,'],
+  [{ requests: 2, cacheable: 0, passes: 2, hitRatio: null }, '- of 0 requests (2 bypassed)'],
+])('counts the requests of which it shows the hit ratio: %j', async (amounts, shown) => {
+  const { app } = await project()
+  const status = await perform(app, readStatus, {})
+  let text = ''
+  presentStatus(
+    { ...status, traffic: { lastHour: amounts, lastDay: amounts } },
+    new Output({ write: (chunk) => (text += chunk) }),
+  )
+  expect(text).toContain(`last hour ${shown}`)
 })
 
 it('shows the other parts where one cannot be read, and why', async () => {
