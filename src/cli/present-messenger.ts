@@ -48,10 +48,10 @@ export function presentConsumed(
 
 const transportColumns: readonly Column<MessengerStatistics['transports'][number]>[] = [
   { name: 'Transport', value: ({ name }) => name },
-  { name: 'Count', value: ({ count }) => count, minor: true },
+  { name: 'Count', value: ({ count }) => count },
   { name: 'Waiting', value: ({ waiting }) => waiting },
   { name: 'Delayed', value: ({ delayed }) => delayed },
-  { name: 'In progress', value: ({ held }) => held },
+  { name: 'In progress', value: ({ held }) => held, minor: true },
   {
     name: 'Oldest',
     value: ({ oldestAge }) => oldestAge,
