@@ -187,9 +187,9 @@ auth:
 # errorPage: null
 
 stages:
-  # Response header with the logged-in customer's id.
+  # Request header in which a trusted proxy sends the logged-in customer's ID.
   # customerHeader: null
-  # Signed token (JWT) with the logged-in customer's id, in a cookie or a header, and the secret or public key to verify it.
+  # Signed token (JWT) with the logged-in customer's ID, in a cookie or a header, and the secret or public key to verify it.
   # issuer and audience: expected claims; null: any. algorithm null: HS256, or the algorithm of the key.
   # customerToken: { cookie: null, header: null, secretFile: null, publicKeyFile: null, algorithm: null, claim: sub, issuer: null, audience: null }
   # Events of a deleted customer: anonymize or remove.
