@@ -1,4 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { daemonFile, formatVersion } from '../../src/config/running-daemon.ts'
@@ -44,6 +45,34 @@ describe('a sales channel', () => {
     const { checks } = await examine({ server, salesChannels: [channel(port)] })
     expect(checks['sitemap of http://shop.example/de']?.status).toBe('passed')
     expect(asked).toEqual(['/de/', '/robots.txt', '/maps/a.xml'])
+  })
+
+  it.each([
+    ['https://shop.example/de/a', 'https://shop.example'],
+    ['http://www.shop.example/de/a', 'http://www.shop.example'],
+    ['http://shop.example/en/a', 'http://shop.example'],
+  ])('gets a warning if its sitemap lists only URLs like %s', async (loc, other) => {
+    const asked = (own: string) => (request: IncomingMessage, response: ServerResponse) =>
+      response.end(request.url === '/robots.txt' ? '' : `<urlset><url><loc> ${loc} </loc></url>${own}</urlset>`)
+    const check = async (own = '') => {
+      const { checks } = await examine({ server, salesChannels: [channel(await shop(asked(own)))] })
+      return checks['sitemap of http://shop.example/de']
+    }
+    expect(await check()).toMatchObject({
+      status: 'warned',
+      message: `It lists no URL below http://shop.example/de, but URLs of ${other}: a warmup would fetch nothing.`,
+      remedy: expect.stringContaining('url of this sales channel') as string,
+    })
+    expect(await check('<url><loc>http://shop.example/de/b</loc></url>')).toMatchObject({ status: 'passed' })
+  })
+
+  it('gets a warning if all sitemaps in robots.txt are on other hosts', async () => {
+    const port = await shop((_, response) => response.end('Sitemap: https://shop.example/de/sitemap.xml\n'))
+    const { checks } = await examine({ server, salesChannels: [channel(port)] })
+    expect(checks['sitemap of http://shop.example/de']).toMatchObject({
+      status: 'warned',
+      message: expect.stringContaining('but URLs of https://shop.example') as string,
+    })
   })
 
   it('gets a warning without a sitemap, or if the shop responds with an error', async () => {

@@ -63,28 +63,54 @@ function probeOrigin(channel: SalesChannel, path: string, signal: AbortSignal) {
 async function checkSitemap(channel: SalesChannel, signal: AbortSignal): Promise<Finding> {
   const name = `sitemap of ${channel.url}`
   try {
-    const missing = await findMissingSitemap(channel, signal)
-    if (missing === null) return passed(name, 'found')
+    const { missing, urls } = await readSitemaps(channel, signal)
+    if (missing !== null)
+      return warned(
+        name,
+        `${missing.path} responds with ${missing.status}.`,
+        'Generate it in the shop, or set sitemaps; without one a warmup finds no pages.',
+      )
+    const others = otherOrigins(urls, channel)
+    if (others === null) return passed(name, 'found')
     return warned(
       name,
-      `${missing.path} responds with ${missing.status}.`,
-      'Generate it in the shop, or set sitemaps; without one a warmup finds no pages.',
+      `It lists no URL below ${channel.url}, but URLs of ${others.join(', ')}: a warmup would fetch nothing.`,
+      'Set the url of this sales channel (salesChannels[].url) to the one that the sitemap uses, or correct the sitemap in the shop.',
     )
   } catch (error) {
     return warned(name, describeError(error), 'Set the sitemaps of this sales channel.')
   }
 }
 
-/** Finds the first sitemap that does not respond with 200. Sitemaps on other hosts are not requested. */
-async function findMissingSitemap(channel: SalesChannel, signal: AbortSignal) {
+/** Reads the URLs of the sitemaps, up to the first that does not respond with 200. Sitemaps of other origins are not requested, by a warmup neither. */
+async function readSitemaps(channel: SalesChannel, signal: AbortSignal) {
   const prefix = new URL(channel.url).pathname.replace(/\/$/, '')
+  const texts: string[] = []
+  const elsewhere: string[] = []
   for (const path of channel.sitemaps.length > 0 ? channel.sitemaps : await sitemapsOfRobots(channel, signal)) {
     const url = path.startsWith('/') ? new URL(prefix + path, channel.url) : new URL(path)
-    if (url.host !== new URL(channel.url).host) continue
-    const { status } = await probeOrigin(channel, url.pathname + url.search, signal)
-    if (status !== 200) return { path: maskUrls(path), status }
+    if (url.origin !== new URL(channel.url).origin) {
+      elsewhere.push(url.href)
+      continue
+    }
+    const { status, text } = await probeOrigin(channel, url.pathname + url.search, signal)
+    if (status !== 200) return { missing: { path: maskUrls(path), status }, urls: [] }
+    texts.push(text)
   }
-  return null
+  return { missing: null, urls: texts.length === 0 ? elsewhere : texts.flatMap(locationsIn) }
+}
+
+function locationsIn(sitemap: string): string[] {
+  return [...sitemap.matchAll(/<loc>\s*(?:<!\[CDATA\[)?\s*([^\s<\]]+)/g)].map(([, loc = '']) => loc)
+}
+
+/** The origins of URLs, if none of them is below the channel's URL; null otherwise, and without URLs. */
+function otherOrigins(urls: readonly string[], channel: SalesChannel): string[] | null {
+  const own = new URL(channel.url)
+  const path = own.pathname.replace(/\/$/, '')
+  const listed = urls.filter((url) => URL.canParse(url)).map((url) => new URL(url))
+  if (listed.some(({ origin, pathname }) => origin === own.origin && `${pathname}/`.startsWith(`${path}/`))) return null
+  return listed.length === 0 ? null : [...new Set(listed.map(({ origin }) => origin))].slice(0, 3)
 }
 
 async function sitemapsOfRobots(channel: SalesChannel, signal: AbortSignal): Promise<string[]> {
