@@ -14,14 +14,14 @@ import { recordsExist } from './storage-checks.ts'
 export const checkReverseProxies: Check = async (app, signal) => {
   const probes = await Promise.all(
     app.config.reverseProxies.map(async (proxy) => [
-      await checkPurge(proxy, signal),
+      await checkPurge(proxy, app.config.purge.retryFor, signal),
       ...(await checkTrust(app, proxy, signal)),
     ]),
   )
   return [...probes.flat(), ...(await checkBacklogs(app))]
 }
 
-async function checkPurge({ name, url }: ReverseProxy, signal: AbortSignal): Promise<Finding> {
+async function checkPurge({ name, url }: ReverseProxy, retryFor: number, signal: AbortSignal): Promise<Finding> {
   const check = `reverse proxy ${name}`
   const where = maskUrls(url)
   try {
@@ -48,7 +48,7 @@ async function checkPurge({ name, url }: ReverseProxy, signal: AbortSignal): Pro
     return failed(
       check,
       `Could not reach ${where}: ${describeError(error)}`,
-      'Start it, or correct its url. Its purges are retried until then.',
+      `Start it, or correct its url. Each purge is retried for ${formatDuration(retryFor / 1000)} (purge.retryFor), and after that only once another is acknowledged, or with pagecache messenger:failed:retry.`,
     )
   }
 }
