@@ -10,7 +10,7 @@ export function isForwarded({ headers }: IncomingMessage): boolean {
   return Object.keys(headers).some((name) => forwarding.test(name))
 }
 
-/** Whether the fields of a request say that a proxy has forwarded it. */
-export function areForwarded(headers: readonly HeaderPair[]): boolean {
-  return headers.some(([name]) => forwarding.test(name))
+/** The first field of a request that says that a proxy has forwarded it. */
+export function forwardingField(headers: readonly HeaderPair[]): string | null {
+  return headers.find(([name]) => forwarding.test(name))?.[0] ?? null
 }

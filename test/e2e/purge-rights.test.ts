@@ -67,6 +67,12 @@ describe('through a trusted proxy', () => {
       `${line} HTTP/1.1\r\nHost: ${front.host}\r\n${field}\r\nConnection: close\r\n\r\n`,
     )
     expect(answers[0]!.status).toBe(status)
+    if (status === 403)
+      expect(answers[0]!.body).toBe(
+        field.startsWith('X-Forwarded-For')
+          ? 'Purging is not allowed from the address in X-Forwarded-For.'
+          : `Purging is not allowed: ${field.split(':')[0]} says that a proxy forwarded the request, but no X-Forwarded-For names its sender.`,
+      )
     await front.ask('/kept')
     expect(front.origin.hits('/kept')).toBe(status === 200 ? 1 : 0)
   })
@@ -96,8 +102,20 @@ describe('through a proxy on the same machine that is not trusted', () => {
       `${line} HTTP/1.1\r\nHost: ${shop.host}\r\n${field}\r\nxkey: kept\r\nConnection: close\r\n\r\n`,
     )
     expect(answers[0]!.status).toBe(403)
+    expect(answers[0]!.body).toBe(
+      `Purging is not allowed: ${field.split(':')[0]} says that a proxy forwarded the request, and that proxy is not in trustedProxies.`,
+    )
     await shop.ask('/kept')
     expect(shop.origin.hits('/kept')).toBe(0)
+  })
+
+  it('a request of a browser is answered 403, and told why', async () => {
+    const request = `PURGE /kept HTTP/1.1\r\nHost: ${shop.host}\r\nOrigin: http://elsewhere.example\r\n\r\n`
+    const { answers } = await speak(shop.port, request, { answers: 1 })
+    expect(answers[0]).toMatchObject({
+      status: 403,
+      body: 'Purging is not allowed: a request with Origin comes from a browser.',
+    })
   })
 })
 

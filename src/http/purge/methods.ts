@@ -5,7 +5,7 @@ import type { Invalidated } from '../../purge/invalidation.ts'
 import { plural } from '../../lib/format.ts'
 import { fieldLines, hasField } from '../../cache/fields.ts'
 import { textAnswer, type WholeAnswer } from '../answer.ts'
-import { areForwarded } from '../forwarded.ts'
+import { forwardingField } from '../forwarded.ts'
 import { examine, type Accepted, type RequestHead } from '../front/guard.ts'
 import { schemeOf } from '../front/proxied.ts'
 import type { RequestRecord } from '../front/request-record.ts'
@@ -64,18 +64,34 @@ export class PurgeMethods {
 
   /** Whether a request from an address may purge. */
   mayPurge(headers: readonly HeaderPair[], address: string | undefined): boolean {
-    // Shops send no Origin. A browser does, perhaps on an operator's machine, for a page that must not purge anything.
-    return this.isPurger(address) && this.#mayForward(headers, address) && !hasField(headers, 'origin')
+    return this.#refusal(headers, address) === null
   }
 
-  /** Whether the address asks for itself, or trusted proxies name a purger. A proxy on this machine forwards whatever any visitor sends. */
-  #mayForward(headers: readonly HeaderPair[], address: string | undefined): boolean {
+  #refusal(headers: readonly HeaderPair[], address: string | undefined): WholeAnswer | null {
+    if (!this.isPurger(address)) return forbidden
+    const reason = this.#forwardingFault(headers, address)
+    if (reason !== null) return purgeAnswer(403, `Purging is not allowed${reason}`)
+    // Shops send no Origin. A browser does, perhaps on an operator's machine, for a page that must not purge anything.
+    if (hasField(headers, 'origin'))
+      return purgeAnswer(403, 'Purging is not allowed: a request with Origin comes from a browser.')
+    return null
+  }
+
+  /** Why a forwarded request may not purge; null if the address asks for itself, or trusted proxies name a purger. A proxy on this machine forwards whatever any visitor sends. */
+  #forwardingFault(headers: readonly HeaderPair[], address: string | undefined): string | null {
     const { isTrusted } = this.#options
-    const forwarded = isTrusted(address) ? fieldLines(headers, 'x-forwarded-for') : []
-    if (forwarded.length === 0) return !areForwarded(headers)
+    const trusted = isTrusted(address)
+    const forwarded = trusted ? fieldLines(headers, 'x-forwarded-for') : []
+    if (forwarded.length === 0) {
+      const field = forwardingField(headers)
+      if (field === null) return null
+      const fault = trusted ? 'but no X-Forwarded-For names its sender' : 'and that proxy is not in trustedProxies'
+      return `: ${field} says that a proxy forwarded the request, ${fault}.`
+    }
     const addresses = forwarded.join(',').split(',').map(withoutPort)
     // A trusted proxy behind another one names that one last, which may be on this machine: its own client decides.
-    return this.isPurger(addresses.findLast((each) => !isTrusted(each)) ?? addresses[0])
+    const sender = addresses.findLast((each) => !isTrusted(each)) ?? addresses[0]
+    return this.isPurger(sender) ? null : ' from the address in X-Forwarded-For.'
   }
 
   /** Answers a request that the guard has accepted. */
@@ -84,7 +100,8 @@ export class PurgeMethods {
     { target, host }: Accepted,
     address: string | undefined,
   ): Promise<WholeAnswer> {
-    if (!this.mayPurge(headers, address)) return forbidden
+    const refusal = this.#refusal(headers, address)
+    if (refusal !== null) return refusal
     try {
       const order = toPurgeOrder({ method, target, host, headers }, this.#options, this.#options.softPurge)
       // Varnish answers an empty list of tags like this, and there is nothing to record.
