@@ -39,7 +39,7 @@ export async function presentTraffic(
   if (output.terminal) return presentCharts(value, output)
   await output.table(
     [value.bucket, 'requests', 'hit ratio'],
-    value.series.map((point) => [point.at, point.requests, point.hitRatio]),
+    value.series.map((point) => [point.at, point.requests, formatRatio(point.hitRatio)]),
   )
 }
 

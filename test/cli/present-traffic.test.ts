@@ -9,7 +9,7 @@ const totals = (requests: number) =>
   ({ requests, hitRatio: 0.5, bytes: 1024, p95: 9, originP95: 9, originTime: 9, statuses: {} }) as TrafficTotals
 
 /** Shows two days, in which each hour has had as many requests as given. */
-async function show(hours: readonly number[], by: Grouping = 'type', columns = 80): Promise<string> {
+async function show(hours: readonly number[], by: Grouping = 'type', columns: number | null = 80): Promise<string> {
   let text = ''
   const at = (hour: number) => new Date(Date.UTC(2026, 10, 21, hour)).toISOString()
   const value = {
@@ -23,7 +23,7 @@ async function show(hours: readonly number[], by: Grouping = 'type', columns = 8
     byResult: ['hit', 'stale'].map((result, index) => ({ result, ...totals(index === 0 ? 12 : 0) })),
     topMisses: [],
   } as unknown as Traffic
-  const stream = { isTTY: true, columns, write: (chunk: string) => (text += chunk) }
+  const stream = { isTTY: columns !== null, columns: columns ?? 0, write: (chunk: string) => (text += chunk) }
   await presentTraffic(value, by, new Output(stream), by === 'channel' ? new Map([[channel, 'Harbour']]) : undefined)
   return text
 }
@@ -43,4 +43,8 @@ it('shows no rows without requests, and offers no flag that the command lacks', 
 
 it.each([60, 80])('shows channels in a table of %i columns', async (columns) => {
   expect(await show([3, 9], 'channel', columns)).toContain('│ 0190c0de │ Harbour │')
+})
+
+it('formats the hit ratios of the series in a pipe', async () => {
+  expect(await show([3, 9], 'type', null)).toContain('2026-11-21T01:00:00.000Z\t9\t50.0 %\n')
 })
