@@ -283,7 +283,7 @@ it.each([60, 80, 119])('in %i columns what stands in the lists of purges stands 
   }
   const range = { success: true as const, total: 1, limit: 1, offset: 0 }
   expect(toText(purgesPanel({ ...range, items: [item] }, [invalidation], time).rows[0]!.line(width))).toMatch(
-    / 1(?:~| stale) .* told$/,
+    / 1(?:~| stale) .* delivered$/,
   )
   expect(toText(invalidationsPanel({ ...range, items: [invalidation] }, time).rows[0]!.line(width))).toMatch(
     / pattern +23,567 /,

@@ -6,6 +6,7 @@ import { sparkline } from '../../text/chart.ts'
 import { join, span, type Line } from '../../text/line.ts'
 import {
   causes,
+  pagesText,
   purgeRate,
   whoOf,
   type PurgeStatistics,
@@ -72,10 +73,7 @@ export function everythingBlock({ items }: RecentInvalidations, time: number): B
       ],
       [
         span('latest ', 'dim'),
-        span(
-          `${ago(Date.parse(latest.at), time)}, ${whoOf(latest)}, ${formatCount(latest.pagesRemoved)} pages`,
-          'warn',
-        ),
+        span(`${ago(Date.parse(latest.at), time)}, ${whoOf(latest)}, ${pagesText(latest.pagesRemoved)}`, 'warn'),
       ],
     ]
     return [[label('clears'), ...join(parts, width - labelWidth)]]
@@ -88,7 +86,7 @@ export function whoBlock({ items }: RecentInvalidations): Block {
     const parts = causes(items).map(({ who, count, pages }): Line => [
       span(`${who} `),
       span(formatCount(count), 'strong'),
-      span(` (${formatCount(pages)} pages)`, 'dim'),
+      span(` (${pagesText(pages)})`, 'dim'),
     ])
     return [[label('sources'), ...(parts.length === 0 ? [span('none', 'dim')] : join(parts, width - labelWidth))]]
   })

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format.ts'
+import { formatCount, plural } from '../../../lib/format.ts'
 import { known, moment } from '../../facts.ts'
 import type { Panel, Row } from '../../panel.ts'
 import { share, shortMs, timeOfDay } from '../../text/amount.ts'
@@ -6,6 +6,7 @@ import { bar } from '../../text/chart.ts'
 import { span, type Line, type Span } from '../../text/line.ts'
 import { cells, cutMiddle, cutUrl, padEnd, padStart } from '../../text/width.ts'
 import {
+  pagesText,
   whoOf,
   type Invalidation,
   type PurgeItem,
@@ -26,7 +27,7 @@ function deliverySpan(proxies: PurgeItem['proxies']): Span {
   const pending = proxies.filter(({ status }) => status === 'pending').length
   if (failed > 0) return span(`${failed} failed`, 'bad')
   if (pending > 0) return span(`${pending} pending`, 'warn')
-  return proxies.length === 0 ? span('') : span('told', 'good')
+  return proxies.length === 0 ? span('') : span('delivered', 'good')
 }
 
 /** The live tail of purges, newest first. */
@@ -64,7 +65,7 @@ function purgeRow(
       span(fill(cutUrl(what, key), key), kind === 'all' ? 'bad' : 'plain'),
       span(
         padStart(
-          `${formatCount(pagesRemoved)}${mode === 'hard' ? (roomy ? ' pages' : '') : roomy ? ' stale' : '~'}`,
+          roomy ? amountText(pagesRemoved, mode) : `${formatCount(pagesRemoved)}${mode === 'hard' ? '' : '~'}`,
           pages,
         ),
         unconfirmed.length > 0 ? 'warn' : pagesRemoved === 0 ? 'dim' : 'plain',
@@ -83,6 +84,10 @@ function purgeRow(
     bad,
     detail: purgeDetail(item, cause, time),
   }
+}
+
+function amountText(pagesRemoved: number, mode: PurgeItem['mode']): string {
+  return mode === 'hard' ? pagesText(pagesRemoved) : `${formatCount(pagesRemoved)} stale`
 }
 
 /**
@@ -147,7 +152,7 @@ function purgeDetail(item: PurgeItem, who: string, time: number): Row['detail'] 
           name,
           [
             status,
-            `${attempts} attempts`,
+            plural(attempts, 'attempt'),
             ...(took === null ? [] : [shortMs(took)]),
             ...(error === null ? [] : [error]),
           ].join(', '),
@@ -218,7 +223,7 @@ function invalidationRow(item: Invalidation, time: number): Row {
       span(`${padEnd(whoOf(item), wide - 1)} `),
       span(`${padEnd(scope, 7)} `, scope === 'all' ? 'bad' : 'plain'),
       span(padStart(formatCount(pagesRemoved), 7), unconfirmed.length > 0 ? 'warn' : 'plain'),
-      span(roomy ? ' pages  ' : '  ', 'dim'),
+      span(roomy ? (pagesRemoved === 1 ? ' page   ' : ' pages  ') : '  ', 'dim'),
       span(cutUrl(value ?? '', Math.max(1, width - wide - (roomy ? 32 : 26)))),
     ]
   }

@@ -1,3 +1,4 @@
+import { formatCount } from '../../../lib/format.ts'
 import { wordsOf } from '../../filter.ts'
 import type { ValueOf } from '../../../operations/operation.ts'
 import type { purgeStatistics, recentInvalidations, recentPurges } from '../../../operations/purge-log.ts'
@@ -45,4 +46,9 @@ export function causes(items: readonly Invalidation[]): { who: string; count: nu
       pages: asked.reduce((sum, { pagesRemoved }) => sum + pagesRemoved, 0),
     }))
     .toSorted((left, right) => right.count - left.count)
+}
+
+/** `1 page`, `1,234 pages` */
+export function pagesText(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'page' : 'pages'}`
 }
