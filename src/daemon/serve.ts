@@ -1,5 +1,6 @@
 import type { App } from '../app.ts'
-import { inheritedSockets } from '../config/environment.ts'
+import { inheritedSockets, processVariables } from '../config/environment.ts'
+import { unknownVariables } from '../config/keys.ts'
 import { assertStateDirectory } from '../config/project-directory.ts'
 import type { LoadedConfig } from '../config/load.ts'
 import type { ChannelOptions } from '../cache/channel.ts'
@@ -47,6 +48,7 @@ export async function serve(app: App, options: ServeOptions): Promise<{ url: str
   options.onLog(log)
   try {
     if (parent !== null) return await serveChild(app, parent, options, log)
+    warnOfUnknownVariables(log)
     assertStateDirectory(app.loaded.places.dataDir)
     const address = socketAddress(server.socket)
     if (address?.kind === 'unix') await removeStale(address.path)
@@ -57,6 +59,13 @@ export async function serve(app: App, options: ServeOptions): Promise<{ url: str
     hangup.release()
     log.close()
   }
+}
+
+function warnOfUnknownVariables(log: Log): void {
+  const unknown = unknownVariables(processVariables()).map(({ name, guess }) =>
+    guess === null ? name : `${name} (did you mean ${guess}?)`,
+  )
+  if (unknown.length > 0) log.warn(`Unknown environment variables are ignored: ${unknown.join(', ')}`)
 }
 
 /** The inherited or configured socket; null: TCP. */

@@ -52,4 +52,18 @@ describe('the log', () => {
     expect(daemon.logs()).toContain('***@')
     expect(daemon.logs()).not.toContain('canary')
   })
+
+  it('has one warning about unknown environment variables', async () => {
+    const daemon = await startDaemon({ env: { PAGECACHE_CACHE_MEMORI: '1GB', PAGECACHE_NONSENSE: '1' } })
+    onTestFinished(async () => void (await daemon.stop()))
+    const lines = daemon.logs().split('\n')
+    const warnings = lines.filter((line) => line.includes('PAGECACHE_'))
+    expect(warnings).toHaveLength(1)
+    expect(JSON.parse(warnings[0]!)).toMatchObject({
+      level: 'warn',
+      msg: expect.stringMatching(
+        /PAGECACHE_CACHE_MEMORI \(did you mean PAGECACHE_CACHE_MEMORY\?\), PAGECACHE_NONSENSE/,
+      ) as string,
+    })
+  })
 })
