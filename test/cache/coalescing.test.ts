@@ -1,29 +1,8 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
-import type { CacheSettings } from '../../src/cache/build.ts'
-import { classifyUrl } from '../../src/cache/classify-url.ts'
-import type { OriginRequest, Reply } from './scripted-origin.ts'
-import { openSite, shopUrl, type Site } from './site.ts'
+import { describe, expect, it } from 'vitest'
+import type { OriginRequest } from './scripted-origin.ts'
+import { shopUrl, type Site } from './site.ts'
+import { crowd, openSlow, page } from './slow-site.ts'
 import { until } from '../helpers/until.ts'
-
-const page = { fields: { 'Cache-Control': 'public, s-maxage=60', xkey: 'product-1' }, body: 'the page' }
-
-/** A site whose origin answers only on `release`. */
-async function openSlow(changes: Partial<CacheSettings> = {}) {
-  const site = await openSite(changes)
-  onTestFinished(() => site.close())
-  const waiting: ((reply: Reply) => void)[] = []
-  site.answers(() => new Promise<Reply>((resolve) => waiting.push(resolve)))
-  return {
-    site,
-    waiting,
-    arrived: (count: number) => until(() => expect(site.origin.requests).toHaveLength(count)),
-    release: (reply: Reply | ((index: number) => Reply) = page) =>
-      waiting.splice(0).forEach((answer, index) => answer(typeof reply === 'function' ? reply(index) : reply)),
-  }
-}
-
-const crowd = <T>(count: number, each: (index: number) => Promise<T>) =>
-  Array.from({ length: count }, (_, index) => each(index))
 
 describe('concurrent visitors of one page', () => {
   it('fifty misses cost one origin request', async () => {
@@ -263,67 +242,5 @@ describe('stale-while-revalidate', () => {
     release({ fields: swr, body: 'new' })
     await until(async () => expect((await site.visit('/a')).text).toBe('new'))
     expect(site.faults).toEqual([])
-  })
-})
-
-describe('a warmup and visitors', () => {
-  /** Warms a page as `signal` allows. */
-  function warm(site: Site, signal: AbortSignal) {
-    const classified = classifyUrl(`${shopUrl}/a`, {}, signal, site.cache.classifying)
-    if (classified?.kind !== 'lookup') throw new Error('not a page')
-    return site.cache.warm(classified.lookup, signal)
-  }
-
-  it.each([
-    ['a missing', 0],
-    ['a stale', 1],
-  ])('a warmup of %s page is cancelled: one visitor fetches it for the others', async (_, before) => {
-    const { site, arrived, release } = await openSlow()
-    if (before === 1) {
-      const first = site.visit('/a')
-      await arrived(1)
-      release({ fields: { 'Cache-Control': 'max-age=10' }, body: 'old' })
-      await first
-      site.wait(20)
-    }
-    const cancelling = new AbortController()
-    const warming = warm(site, cancelling.signal)
-    await arrived(before + 1)
-    const visits = crowd(50, () => site.visit('/a'))
-    cancelling.abort(new Error('cancelled'))
-    await expect(warming).rejects.toThrow('cancelled')
-    await arrived(before + 2)
-    release()
-    const answers = await Promise.all(visits)
-    expect(answers.map((answer) => answer.text)).toEqual(Array(50).fill('the page'))
-    expect(answers.filter((answer) => answer.field('cache-status')?.includes('collapsed'))).toHaveLength(49)
-    expect(site.origin.requests).toHaveLength(before + 2)
-  })
-
-  it('a warmup that joined a fetch ends when it is cancelled, and the visitor still gets the page', async () => {
-    const { site, arrived, release } = await openSlow()
-    const visit = site.visit('/a')
-    await arrived(1)
-    const cancelling = new AbortController()
-    const warming = warm(site, cancelling.signal)
-    cancelling.abort(new Error('cancelled'))
-    const late = new Promise((resolve) => setTimeout(resolve, 500, 'still waiting'))
-    await expect(Promise.race([warming, late])).rejects.toMatchObject({ name: 'OriginError', message: 'cancelled' })
-    release()
-    expect((await visit).text).toBe('the page')
-    expect(site.origin.requests).toHaveLength(1)
-  })
-
-  it('a warmup gets the error of the fetch that it joined', async () => {
-    const { site, arrived, release } = await openSlow()
-    const visit = site.visit('/a')
-    await arrived(1)
-    const warming = warm(site, new AbortController().signal)
-    release({ breaks: 'before' })
-    await arrived(2)
-    release({ breaks: 'before' })
-    await expect(warming).rejects.toMatchObject({ name: 'OriginError', failure: 'unreachable' })
-    expect((await visit).status).toBe(502)
-    expect(site.origin.requests).toHaveLength(2)
   })
 })
