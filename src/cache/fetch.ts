@@ -15,6 +15,7 @@ import {
   emptyBody,
   instead,
   overflow,
+  overlongReason,
   partialReason,
   passedOn,
   reflectionReason,
@@ -214,7 +215,7 @@ export class Fetcher {
           ? passOn(overflow[encoded])
           : await this.#take(context, response, encoded, passOn, {
               range,
-              notStored,
+              notStored: notStored ?? overlongReason(response),
               isTemplate: withoutMarkup !== null,
             })
       passed = fetched.kind === 'stream'

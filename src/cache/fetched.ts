@@ -115,6 +115,11 @@ export function partialReason({ status, headers }: OriginResponse, range: PageDr
   return hasField(headers, 'content-encoding') ? 'a range of an encoded body' : null
 }
 
+/** Why a body that was read completely may not be stored. */
+export function overlongReason(response: OriginResponse): string | null {
+  return response.overlong() ? 'the shop sent more bytes than it announced' : null
+}
+
 /** A range that is not cached is requested as a range: the whole body might be a film. */
 export function rangeOf(lookup: Lookup): HeaderPair[] {
   const range = lookup.field('range')

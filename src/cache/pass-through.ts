@@ -170,8 +170,8 @@ class PassedSink implements ResponseSink {
     this.#sink.onDrain()
   }
 
-  onEnd(): void {
-    this.#sink.onEnd()
+  onEnd(overlong: boolean): void {
+    this.#sink.onEnd(overlong)
   }
 
   onError(error: OriginError): void {

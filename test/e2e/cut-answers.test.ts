@@ -118,6 +118,22 @@ describe('a response that the shop truncates is not stored, and its visitor can 
   })
 })
 
+it.each([
+  ['a byte after its Content-Length', `${head('1.1', `Content-Length: ${body.length}\r\n`)}${body}x`],
+  [
+    'a response after its last chunk',
+    `${head('1.1', 'Transfer-Encoding: chunked\r\n')}${chunk}0\r\n\r\n${head('1.1')}`,
+  ],
+])('a response with %s reaches its visitor and is not stored', async (name, bytes) => {
+  const path = `/overlong/${encodeURIComponent(name)}`
+  answerWith(path, bytes, 'FIN')
+  const { status, headers, body: received } = await shop.ask(path)
+  expect({ status, body: String(received) }).toEqual({ status: 200, body })
+  expect(headers.get('cache-status')).toContain('detail="the shop sent more bytes than it announced"')
+  shop.origin.on(path, { body: 'asked again' })
+  expect(String((await shop.ask(path)).body)).toBe('asked again')
+})
+
 describe('a complete response is stored', () => {
   it.each(whole)('one that %s', async (name, bytes, ending) => {
     const path = `/whole-${whole.findIndex(([other]) => other === name)}`

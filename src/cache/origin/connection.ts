@@ -30,7 +30,8 @@ export interface Task {
   onHead(head: ResponseHead): boolean
   onData(piece: Buffer): boolean
   onDrain(): void
-  onEnd(): void
+  /** @param overlong whether bytes that belong to no response came behind it */
+  onEnd(overlong: boolean): void
   /** @param unanswered whether the shop closed the connection instead of a response, perhaps without having read the request */
   onError(error: OriginError, unanswered: boolean): void
 }
@@ -240,15 +241,16 @@ export class Connection {
     this.#paused = false
     const keep = this.#keep ?? keptByDefault
     // A shop that answers before it has read the whole request would read the next one as its rest.
-    const left = !this.#writer.done || this.#writer.refused !== null || this.#reader.rest.length > 0
-    if (keep === 0 || left || this.#odd !== null) this.destroy()
+    const overlong = this.#odd === null && this.#reader.rest.length > 0
+    const unsent = !this.#writer.done || this.#writer.refused !== null
+    if (keep === 0 || unsent || overlong || this.#odd !== null) this.destroy()
     else {
       this.#state = 'idle'
       this.#wait(keep)
       if (paused) this.#socket.resume()
       this.#owner.onFree(this)
     }
-    task.onEnd()
+    task.onEnd(overlong)
   }
 
   #wait(ms: number): void {

@@ -42,8 +42,12 @@ export interface ResponseSink {
    * pauses reading until `Exchange.resume`; the end may still be reported, because it may have been read already.
    */
   onData(piece: Buffer): boolean
-  /** The response is complete. */
-  onEnd(): void
+  /**
+   * The response is complete.
+   *
+   * @param overlong whether more bytes came than it announced, so that its length may be wrong
+   */
+  onEnd(overlong: boolean): void
   onError(error: OriginError): void
   /** The shop takes more of the request body: after `Exchange.write` has returned false, or when the connection is open. */
   onDrain(): void

@@ -112,9 +112,9 @@ export class PendingExchange implements Exchange, Task, Guest {
     this.#sink.onDrain()
   }
 
-  onEnd(): void {
+  onEnd(overlong: boolean): void {
     this.#leave()
-    this.#sink.onEnd()
+    this.#sink.onEnd(overlong)
   }
 
   onError(error: OriginError, unanswered: boolean): void {

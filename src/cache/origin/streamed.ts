@@ -12,6 +12,8 @@ export interface StreamedResponse {
   body: Readable
   /** Lifts the limit for the whole response: its body may come as slowly as a visitor reads it. */
   extend(): void
+  /** Whether more bytes came than the response announced; known when its body has ended. */
+  overlong(): boolean
 }
 
 export interface StreamedOptions {
@@ -28,6 +30,7 @@ export class Streamed implements ResponseSink {
   readonly #onAbort = () => this.#fail(this.#options.signal!.reason)
   #exchange: PendingExchange | null = null
   #body: ResponseBody | null = null
+  #overlong = false
 
   constructor(options: StreamedOptions) {
     this.#options = options
@@ -62,7 +65,13 @@ export class Streamed implements ResponseSink {
   onHead({ status, headers }: ResponseHead): boolean {
     const exchange = this.#exchange!
     this.#body = new ResponseBody(exchange)
-    this.#settle.resolve({ status, headers, body: this.#body, extend: () => exchange.extend() })
+    this.#settle.resolve({
+      status,
+      headers,
+      body: this.#body,
+      extend: () => exchange.extend(),
+      overlong: () => this.#overlong,
+    })
     return true
   }
 
@@ -70,7 +79,8 @@ export class Streamed implements ResponseSink {
     return this.#body!.receive(piece)
   }
 
-  onEnd(): void {
+  onEnd(overlong: boolean): void {
+    this.#overlong = overlong
     this.#over()
     this.#body!.finish()
   }
