@@ -188,11 +188,7 @@ function whyPassed({ method }: VisitHead): ForwardReason {
   return method === 'GET' ? 'bypass' : 'method'
 }
 
-function toVisible(
-  visit: VisitHead,
-  { reason, isAsset }: Route,
-  response: Pick<ResponseHead, 'status' | 'headers'>,
-) {
+function toVisible(visit: VisitHead, { reason, isAsset }: Route, response: Pick<ResponseHead, 'status' | 'headers'>) {
   const outcome = formatCacheStatus({ kind: 'forward', why: whyPassed(visit), status: response.status, detail: reason })
   const visible = isAsset ? withoutSetCookie(visibleHeaders(response)) : visibleHeaders(response)
   return [...visible, ['Cache-Status', outcome]] satisfies HeaderPair[]

@@ -43,7 +43,6 @@ export class StorefrontCache {
   readonly hot: HotPath
   readonly classifying: ClassifyOptions
   readonly origin: OriginClient
-  /** Counters of what unsafe requests have invalidated. */
   readonly unsafe: UnsafeCounts
   readonly #options: StorefrontCacheOptions
   readonly #fetcher: Fetcher

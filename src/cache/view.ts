@@ -59,7 +59,7 @@ export function viewHeaders(
 }
 
 /** Whether a page is whole, or a part that contains the requested range and meets `If-Range` (RFC 9110 §13.1.5). */
-export function coversRange(page: Page, lookup: Lookup, now: number): boolean {
+function coversRange(page: Page, lookup: Lookup, now: number): boolean {
   if (page.range === null) return true
   const wanted = lookup.visit.method === 'GET' ? parseRange(lookup.field('range'), page.range.total) : null
   if (wanted === null || wanted === 'unsatisfiable') return false

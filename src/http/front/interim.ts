@@ -9,5 +9,6 @@ import { renderHead } from './render.ts'
  * before the final response, so they would pile up in memory. The cache decides about cookies by the final response.
  */
 export function sendInterim(socket: Socket, status: number, headers: readonly HeaderPair[]): void {
-  if (socket.writableLength === 0) socket.write(renderHead(status, withoutSetCookie(visibleHeaders({ status, headers }))))
+  if (socket.writableLength === 0)
+    socket.write(renderHead(status, withoutSetCookie(visibleHeaders({ status, headers }))))
 }
