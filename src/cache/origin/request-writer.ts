@@ -9,6 +9,8 @@ export class RequestWriter {
   /** Why the shop takes no more of the request. The rest of it is dropped. */
   refused: Error | null = null
   readonly #socket: Socket
+  /** Whether it has carried an upload: what cannot be refused half-way needs no watch over each write. */
+  #isWatched = false
   #connected = false
   /** What waits for the connection. */
   #early: (string | Buffer)[] = []
@@ -19,7 +21,6 @@ export class RequestWriter {
 
   constructor(socket: Socket) {
     this.#socket = socket
-    keepReadable(socket, (error) => (this.refused = error))
   }
 
   connected(): void {
@@ -32,11 +33,17 @@ export class RequestWriter {
   begin({ text, length }: RequestHead, body: Buffer | null): void {
     this.done = body !== null || length === 0
     this.#owed = length
+    if (!this.done) this.#watch()
     // One string costs Node less than a head and a body that are sent together (`writev`).
     this.#head = body === null ? text : text + body.toString('latin1')
     // The first piece of a body that is not known yet is probably on its way.
     if (!this.done) setImmediate(() => this.#head === text && this.#writeHead())
     else this.#writeHead()
+  }
+
+  #watch(): void {
+    if (!this.#isWatched) keepReadable(this.#socket, (error) => (this.refused = error))
+    this.#isWatched = true
   }
 
   /**
