@@ -59,14 +59,18 @@ export class Slots {
   /** Admits a visitor at once, when there is room, or refuses it. */
   enter(guest: Guest): Slot {
     const slot = new Slot(this, guest, false)
-    this.#place(slot, () => this.#admit(slot))
+    if (this.#hasRoom) this.#admit(slot)
+    else this.#queue(slot)
     return slot
   }
 
-  #place(slot: Slot, admit: () => void): void {
+  get #hasRoom(): boolean {
+    return this.#visitors < this.#limits.maxConcurrent
+  }
+
+  #queue(slot: Slot): void {
     slot.state = 'waiting'
-    if (this.#visitors < this.#limits.maxConcurrent) admit()
-    else if (this.#waiting.size < this.#limits.queue) this.#waiting.add(slot)
+    if (this.#waiting.size < this.#limits.queue) this.#waiting.add(slot)
     else process.nextTick(() => this.#refuse(slot))
   }
 
@@ -87,7 +91,10 @@ export class Slots {
   /** Whether the shop may get the end of the request's body now, and so begin its work. Otherwise the guest is admitted again, or refused. */
   received(slot: Slot): boolean {
     this.#receiving.delete(slot)
-    if (slot.state === 'outside') this.#place(slot, () => this.#count(slot))
+    if (slot.state === 'outside') {
+      if (this.#hasRoom) this.#count(slot)
+      else this.#queue(slot)
+    }
     return slot.state !== 'waiting'
   }
 
@@ -120,7 +127,7 @@ export class Slots {
 
   #next(): void {
     const { maxConcurrent } = this.#limits
-    for (let slot = this.#waiting.first(); slot !== undefined && this.#visitors < maxConcurrent;) {
+    for (let slot = this.#waiting.first(); slot !== undefined && this.#hasRoom;) {
       this.#waiting.delete(slot)
       this.#admit(slot)
       slot = this.#waiting.first()
