@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fromMessage } from '../errors.ts'
+import { withYoungGeneration } from '../lib/steady-heap.ts'
 import type { FromWriter, ToWriter, WriterAnswer, WriterData, WriterTask } from './writer-messages.ts'
 
 /** Delay before a thread that died is replaced, in milliseconds. */
@@ -8,6 +9,9 @@ const restartDelay = 1_000
 
 /** How long `close` waits for a thread whose disk hangs, in milliseconds. */
 const closingPatience = 2_000
+
+/** Half of the thread's young generation, in MB. */
+const youngGeneration = 1
 
 /** Next to this file in the sources; under its own name in dist/, where this file is part of a chunk. */
 const program = import.meta.url.endsWith('.ts') ? './writer-main.ts' : '../pages/writer-main.js'
@@ -53,7 +57,10 @@ export class PageWriter {
     this.#closing.signal.throwIfAborted()
     const rest = this.#diedAt + restartDelay - performance.now()
     if (rest > 0) await pause(rest, undefined, { signal: this.#closing.signal })
-    const worker = new Worker(new URL(program, import.meta.url), { workerData: this.#data })
+    const worker = withYoungGeneration(
+      youngGeneration,
+      (resourceLimits) => new Worker(new URL(program, import.meta.url), { workerData: this.#data, resourceLimits }),
+    )
     const { promise, resolve, reject } = Promise.withResolvers<Worker>()
     let cause: unknown = new Error('The writer thread has ended')
     worker.on('message', (message: FromWriter) => {

@@ -95,8 +95,9 @@ class Purger {
     const { pages: _, onError: __, recordsFault: ___, ...data } = this.#options
     const worker = withYoungGeneration(
       youngGeneration,
-      () =>
+      (resourceLimits) =>
         new Worker(new URL(program, import.meta.url), {
+          resourceLimits,
           workerData: { ...data, endedThreads: this.#endedThreads } satisfies PurgerData,
         }),
     )

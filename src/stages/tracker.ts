@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { fromMessage, PagecacheError, toMessage, type ErrorMessage } from '../errors.ts'
 import type { ActiveStage, Batch, BatchResult, StageQuery, TrackOutcome, TrackedEvent } from './batch.ts'
+import { withYoungGeneration } from '../lib/steady-heap.ts'
 import type { RecordsPlace } from '../records/records.ts'
 import type { SalesChannel } from './sales-channels.ts'
 
@@ -29,6 +30,9 @@ const maxBatchSize = 512
  */
 const batchInterval = 4
 const fullBatch = 64
+
+/** Half of the thread's young generation, in MB. */
+const youngGeneration = 1
 
 /** In dist/, this file is part of a chunk, but the thread's entry point keeps its own path. */
 const program = import.meta.url.endsWith('.ts') ? './tracker-main.ts' : '../stages/tracker-main.js'
@@ -145,9 +149,11 @@ interface Thread {
 }
 
 function startThread({ directory, postgres, channels }: TrackerOptions, onGone: (thread: Thread) => void): Thread {
-  const worker = new Worker(new URL(program, import.meta.url), {
-    workerData: { place: { directory, postgres }, channels },
-  })
+  const workerData = { place: { directory, postgres }, channels }
+  const worker = withYoungGeneration(
+    youngGeneration,
+    (resourceLimits) => new Worker(new URL(program, import.meta.url), { workerData, resourceLimits }),
+  )
   let onMessage = (_message: BatchResult | { error: ErrorMessage }) => {}
   const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   let current: Promise<unknown> = Promise.resolve()

@@ -30,6 +30,41 @@ it('ends the growth of the young generation, also after work with a steady heap'
   expect(await youngAfter(both)).toBeLessThan(unlimited)
 })
 
+it('lets a young generation that V8 shrank grow again', async () => {
+  const script = `
+    const { limitYoungGeneration } = await import(${JSON.stringify(module.href)})
+    const { getHeapSpaceStatistics } = await import('node:v8')
+    const { setImmediate: turn, setTimeout: pause } = await import('node:timers/promises')
+    limitYoungGeneration()
+    const half = () => {
+      const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')
+      return (young.space_used_size + young.space_available_size) / 2 ** 20
+    }
+    const kept = []
+    async function work() {
+      for (let round = 0; round < 1000; round++) {
+        for (let n = 0; n < 2000; n++) kept[(round * 2000 + n) % 100_000] = { round, list: [n] }
+        await turn()
+      }
+      return half()
+    }
+    const first = await work()
+    let idle = first
+    for (let tries = 0; idle > first / 2 && tries < 200; tries++) {
+      await pause(100)
+      gc({ type: 'minor' })
+      idle = half()
+    }
+    console.log([first, idle, await work()].join())`
+  const argv = ['--expose-gc', '--input-type=module', '--eval', script]
+  const { stdout } = await promisify(execFile)(process.execPath, argv)
+  const [first, idle, again] = stdout.split(',').map(Number)
+  expect(first).toBeGreaterThan(2)
+  expect(idle).toBeLessThan(2)
+  expect(again).toBeGreaterThan(2)
+  expect(again).toBeLessThan(8)
+})
+
 it('lets the old generation grow little beyond what is in use', async () => {
   const peakAfter = async (code: string) => {
     const script = `
@@ -95,6 +130,28 @@ it('gives a thread its young generation from the start, and no thread that is st
   const [large, usual] = await youngOfThreads('() => withYoungGeneration(8, start)', 'start')
   expect(large).toBeGreaterThanOrEqual(8)
   expect(usual).toBeLessThan(8)
+})
+
+it('keeps the young generation of a thread at its size, however that of the process grows', async () => {
+  const script = `
+    const { withYoungGeneration } = await import(${JSON.stringify(module.href)})
+    const { Worker } = await import('node:worker_threads')
+    const { once } = await import('node:events')
+    const { setFlagsFromString } = await import('node:v8')
+    setFlagsFromString('--semi-space-growth-factor=4')
+    const work = \`
+      const { parentPort } = await import('node:worker_threads')
+      const { getHeapSpaceStatistics } = await import('node:v8')
+      const kept = []
+      for (let n = 0; n < 3_000_000; n++) kept[n % 100_000] = { n, list: [n] }
+      const young = getHeapSpaceStatistics().find((each) => each.space_name === 'new_space')
+      parentPort.postMessage((young.space_used_size + young.space_available_size) / 2 ** 20)\`
+    const start = (resourceLimits) => new Worker(work, { eval: true, resourceLimits })
+    console.log((await once(withYoungGeneration(1, start), 'message'))[0], (await once(start(), 'message'))[0])`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
+  const [kept, free] = stdout.split(' ').map(Number)
+  expect(kept).toBeLessThan(2)
+  expect(free).toBeGreaterThan(2)
 })
 
 it('leaves other threads their young generation after a thread could not be started', async () => {
