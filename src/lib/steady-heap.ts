@@ -1,6 +1,5 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
-import type { ResourceLimits, Worker } from 'node:worker_threads'
 
 /** Size of each half of the young generation in bytes beyond which more makes hits and misses no faster. */
 const largeEnough = 4 * 2 ** 20
@@ -36,9 +35,6 @@ export async function withSteadyHeap<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** V8 divides the limit of a young generation among its two halves and as much for large objects. */
-const spacesOfYoungGeneration = 3
-
 /** How far the old generation may grow beyond what is in use before garbage is collected, in percent. V8 doubles a small heap. */
 const slack = 60
 
@@ -57,30 +53,10 @@ export function collectYoungAlone(): void {
 
 /**
  * Lets the young generation of a process that runs for long grow to `largeEnough` in one step, and no further. V8 shrinks it to a
- * megabyte while little is allocated; if it stayed that small, each collection would make objects old that nobody needs.
+ * megabyte while little is allocated; if it stayed that small, each collection would make objects old that are hardly used again.
  */
 export function limitYoungGeneration(): void {
   isLimited = true
   setGrowth()
   new PerformanceObserver(setGrowth).observe({ entryTypes: ['gc'] })
-}
-
-/**
- * Starts a thread whose young generation has the same size at all times, whatever `limitYoungGeneration` does for that of the process.
- *
- * @param half size of each half in MB
- */
-export function withYoungGeneration(half: number, start: (resourceLimits: ResourceLimits) => Worker): Worker {
-  const reset = () => setFlagsFromString('--min-semi-space-size=0')
-  setFlagsFromString(`--min-semi-space-size=${half}`)
-  try {
-    const worker = start({ maxYoungGenerationSizeMb: half * spacesOfYoungGeneration })
-    // V8 reads the flag while the thread starts.
-    worker.once('online', reset)
-    worker.once('exit', reset)
-    return worker
-  } catch (error) {
-    reset()
-    throw error
-  }
 }

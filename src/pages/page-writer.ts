@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fromMessage } from '../errors.ts'
-import { withYoungGeneration } from '../lib/steady-heap.ts'
+import { withYoungGeneration } from '../lib/young-generation.ts'
 import type { FromWriter, ToWriter, WriterAnswer, WriterData, WriterTask } from './writer-messages.ts'
 
 /** Delay before a thread that died is replaced, in milliseconds. */

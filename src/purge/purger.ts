@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { fromMessage, PagecacheError } from '../errors.ts'
-import { withYoungGeneration } from '../lib/steady-heap.ts'
+import { withYoungGeneration } from '../lib/young-generation.ts'
 import { SteadyMap } from '../lib/steady-map.ts'
 import type { PageStore, SharedRemoval } from '../pages/page-store.ts'
 import type { Invalidated, Target } from './invalidation.ts'

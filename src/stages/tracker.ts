@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { fromMessage, PagecacheError, toMessage, type ErrorMessage } from '../errors.ts'
 import type { ActiveStage, Batch, BatchResult, StageQuery, TrackOutcome, TrackedEvent } from './batch.ts'
-import { withYoungGeneration } from '../lib/steady-heap.ts'
+import { withYoungGeneration } from '../lib/young-generation.ts'
 import type { RecordsPlace } from '../records/records.ts'
 import type { SalesChannel } from './sales-channels.ts'
 
