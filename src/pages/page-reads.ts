@@ -30,7 +30,7 @@ export class PageReads {
   readonly #counters: Counters
   readonly #findQuery: Statement<[number, string, number], PageRow>
   readonly #findByUrlQuery: Statement<[string], PageRow>
-  readonly #sinceQuery: Statement<[number, number], { id: number; key: string; file: string }>
+  readonly #sinceQuery: Statement<[number, number, string, number], { id: number; key: string }>
   readonly #lastPageQuery: Statement<[], number>
   readonly #getBodyQuery: Statement<[number, string, number], StoredBody>
   readonly #tagsQuery: Statement<[string, string, number], string>
@@ -46,7 +46,8 @@ export class PageReads {
     this.#counters = counters
     this.#findQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND p.delete_at > ? AND ${live}`)
-    this.#sinceQuery = database.prepare('SELECT id, key, file FROM page WHERE id > ? ORDER BY id LIMIT ?')
+    this.#sinceQuery = database.prepare(`
+      SELECT id, key FROM page WHERE id > ? AND id <= ? AND file NOT IN (SELECT value FROM json_each(?)) LIMIT ?`)
     this.#lastPageQuery = database.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'page'`).pluck()
     this.#findByUrlQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.url = ? AND ${live}`)
@@ -85,9 +86,9 @@ export class PageReads {
       .pluck()
   }
 
-  /** Pages after an id, in order, including dead ones. */
-  since(page: number, most: number): { id: number; key: string; file: string }[] {
-    return this.#sinceQuery.all(page, most)
+  /** Pages after an id and up to another, including dead ones, but without those in the named files. */
+  since(page: number, last: number, files: readonly string[], most: number): { id: number; key: string }[] {
+    return this.#sinceQuery.all(page, last, JSON.stringify(files), most)
   }
 
   /** The id of the newest page ever stored. */

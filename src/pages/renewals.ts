@@ -13,8 +13,8 @@ export class Renewals {
   /** Ids beyond `#last` that this process stored. */
   readonly #own = new Set<number>()
   readonly #listeners: ((keys: readonly string[]) => void)[] = []
-  /** Whether this process has given a body file to its writer thread, whose commits look like those of another process. */
-  isOwnFile: (file: string) => boolean = () => false
+  /** The body files that this process has given to its writer thread, whose commits look like those of another process. */
+  ownFiles: () => readonly string[] = () => []
 
   restart(reads: PageReads): void {
     this.#last = reads.lastPage()
@@ -29,15 +29,13 @@ export class Renewals {
 
   /** The keys stored by others since the last call; null when there are too many to list. */
   learn(reads: PageReads): string[] | null {
-    const stored = reads.since(this.#last, mostAtOnce)
-    if (stored.length === mostAtOnce) {
-      this.restart(reads)
-      return null
-    }
-    const keys = stored.filter(({ id, file }) => !this.#own.has(id) && !this.isOwnFile(file)).map(({ key }) => key)
-    this.#last = Math.max(this.#last, stored.at(-1)?.id ?? 0)
-    for (const id of this.#own) if (id <= this.#last) this.#own.delete(id)
-    return keys
+    const last = reads.lastPage()
+    if (last <= this.#last) return []
+    const stored = reads.since(this.#last, last, this.ownFiles(), mostAtOnce)
+    const keys = stored.filter(({ id }) => !this.#own.has(id)).map(({ key }) => key)
+    this.#last = last
+    for (const id of this.#own) if (id <= last) this.#own.delete(id)
+    return stored.length < mostAtOnce ? keys : null
   }
 
   onRenewed(listener: (keys: readonly string[]) => void): void {

@@ -45,7 +45,7 @@ export class WriteQueue {
   readonly #waiting = new SteadyMap<number, Waiting>()
   readonly #byKey = new SteadyMap<string, Waiting[]>()
   /** The files that the writer was last asked to write. */
-  #files = new Set<string>()
+  #files: readonly string[] = []
   readonly #recodes = new PagesToRecode()
   readonly #gathering = new Gathering()
   readonly #small: { task: SmallTask; resolve(value: Page | Rejection | null): void }[] = []
@@ -59,7 +59,7 @@ export class WriteQueue {
 
   constructor(options: WriteQueueOptions) {
     this.#options = options
-    options.shared.renewals.isOwnFile = (file) => this.#files.has(file)
+    options.shared.renewals.ownFiles = () => this.#files
   }
 
   get state(): { pages: number; bytes: number } {
@@ -223,7 +223,7 @@ export class WriteQueue {
       waiting.attempts += 1
       waiting.file = waiting.body.length <= pieceSize ? shared : newBodyFile(waiting.draft.key)
     }
-    this.#files = new Set(group.map(({ file }) => file))
+    this.#files = [...new Set(group.map(({ file }) => file))]
   }
 
   async #write(group: readonly Waiting[]): Promise<void> {
@@ -243,7 +243,7 @@ export class WriteQueue {
     const lost = group.filter(({ attempts }) => attempts >= mostAttempts)
     this.#failed += lost.length
     this.#drop(lost, 'unavailable')
-    this.#files.clear()
+    this.#files = []
   }
 
   #settle(waiting: Waiting, id: number): void {

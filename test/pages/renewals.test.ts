@@ -2,13 +2,13 @@ import { expect, it } from 'vitest'
 import type { PageReads } from '../../src/pages/page-reads.ts'
 import { Renewals } from '../../src/pages/renewals.ts'
 
-/** A fake index with pages up to an id; the key of each is `k<id>`. */
+/** A fake index with pages up to an id; the key of each is `k<id>`, and its file `f<id>`. */
 function readsUpTo(last: number): PageReads {
-  const since = (page: number, most: number) =>
-    Array.from({ length: Math.min(most, Math.max(0, last - page)) }, (_, n) => ({
-      id: page + n + 1,
-      key: `k${page + n + 1}`,
-    }))
+  const since: PageReads['since'] = (page, upTo, files, most) =>
+    Array.from({ length: upTo - page }, (_, n) => page + n + 1)
+      .filter((id) => !files.includes(`f${id}`))
+      .slice(0, most)
+      .map((id) => ({ id, key: `k${id}` }))
   return { since, lastPage: () => last } as unknown as PageReads
 }
 
@@ -28,6 +28,15 @@ it('does not report pages that this process stored', () => {
   expect(renewals.learn(readsUpTo(4))).toEqual(['k2', 'k4'])
   renewals.own(5)
   expect(renewals.learn(readsUpTo(5))).toEqual([])
+})
+
+it('does not report pages in files of its writer thread', () => {
+  const renewals = new Renewals()
+  renewals.restart(readsUpTo(0))
+  renewals.ownFiles = () => ['f2', 'f3']
+  expect(renewals.learn(readsUpTo(4))).toEqual(['k1', 'k4'])
+  renewals.ownFiles = () => []
+  expect(renewals.learn(readsUpTo(4))).toEqual([])
 })
 
 it('returns null for too many new pages and continues after them', () => {
