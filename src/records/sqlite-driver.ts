@@ -41,7 +41,7 @@ class SqliteCompiler extends SqliteQueryCompiler {
 
 const commit = 'COMMIT'
 
-/** How long queries may take in one turn of the event loop, in milliseconds. Those that follow wait for the next turn. */
+/** How long after the first query of a turn of the event loop others may follow, in milliseconds. The rest waits for the next turn. */
 const mostPerTurn = 1
 
 class SqliteDriver implements Driver {
@@ -57,7 +57,7 @@ class SqliteDriver implements Driver {
 
   /** SQLite answers at once, so a chain of transactions would run in a single turn, while visitors wait. */
   async acquireConnection(): Promise<DatabaseConnection> {
-    if (this.#connection.timeInTurn > mostPerTurn) await nextTurn()
+    if (performance.now() - this.#connection.firstInTurn > mostPerTurn) await nextTurn()
     return this.#connection
   }
 
@@ -95,8 +95,8 @@ class SqliteConnection implements DatabaseConnection {
   readonly #statements = new LRUCache<string, Database.Statement>({ max: statementLimit })
   /** Whether the open transaction, or the one about to begin, need not wait for the disk. */
   isUnsynced = false
-  /** How long queries have taken in this turn of the event loop, in milliseconds. */
-  timeInTurn = 0
+  /** When the first query of this turn of the event loop began, in milliseconds; `Infinity` before it. */
+  firstInTurn = Infinity
   /** The setting of the connection, as it was opened. */
   #synchronous: 'FULL' | 'NORMAL' = 'FULL'
 
@@ -127,16 +127,10 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   #run<R>(query: CompiledQuery): QueryResult<R> {
-    const started = performance.now()
-    try {
-      return this.#answer<R>(query)
-    } finally {
-      if (this.timeInTurn === 0) setImmediate(() => (this.timeInTurn = 0))
-      this.timeInTurn += performance.now() - started
+    if (this.firstInTurn === Infinity) {
+      this.firstInTurn = performance.now()
+      setImmediate(() => (this.firstInTurn = Infinity))
     }
-  }
-
-  #answer<R>(query: CompiledQuery): QueryResult<R> {
     const statement = this.#prepare(query.sql)
     if (statement.reader) return { rows: statement.all(query.parameters) as R[] }
     const { changes } = statement.run(query.parameters)

@@ -1,9 +1,10 @@
 import type { Message, Work } from '../../queue/queue.ts'
 import type { Records } from '../../records/open.ts'
-import type { RecordsTransaction } from '../../records/schema.ts'
+import { unsyncedInSqlite } from '../../records/locks.ts'
+import { prepare } from '../../records/statements.ts'
 import { batchOf } from './messages.ts'
 import { OpenBatch, type StoredBatch } from './open-batch.ts'
-import type { BatchChange } from './save-progress.ts'
+import { findBatch, type BatchChange } from './save-progress.ts'
 import { UrlBits } from './url-bits.ts'
 
 /**
@@ -29,10 +30,11 @@ export async function claimBatch(
   work: Pick<Work, 'hold' | 'complete'>,
   message: Message,
 ): Promise<Claimed> {
-  return records.db.transaction().execute(async (transaction) => {
+  return unsyncedInSqlite(records.db).execute(async (transaction) => {
     // Counted here because the queue would count a worker's death against every message it held.
     await work.hold(transaction, message)
-    const row = await readRow(transaction, message)
+    const { run, batch: number } = batchOf(message)
+    const row = (await findBatch(transaction, { run, number })).rows[0]
     if (row === undefined || row.finished_at !== null) {
       await work.complete(message, transaction)
       return { kind: 'finished' }
@@ -45,7 +47,7 @@ export async function claimBatch(
     }
     const batch = new OpenBatch(message, stored)
     if (row.openings >= maxOpenings) return { kind: 'poison', batch, change: abandonBatch(message, stored) }
-    await countOpening(transaction, message)
+    await setOpenings(transaction, { run, number, openings: row.openings + 1 })
     return { kind: 'open', batch }
   })
 }
@@ -56,37 +58,16 @@ export async function claimBatch(
  * @throws LEASE_LOST
  */
 export async function closeBatch(records: Records, work: Pick<Work, 'hold'>, message: Message): Promise<void> {
-  const { run, batch } = batchOf(message)
-  await records.db.transaction().execute(async (transaction) => {
+  const { run, batch: number } = batchOf(message)
+  await unsyncedInSqlite(records.db).execute(async (transaction) => {
     await work.hold(transaction, message)
-    await transaction
-      .updateTable('warmup_batches')
-      .set({ openings: 0 })
-      .where('run_id', '=', run)
-      .where('number', '=', batch)
-      .execute()
+    await setOpenings(transaction, { run, number, openings: 0 })
   })
 }
 
-async function readRow(transaction: RecordsTransaction, message: Message) {
-  const { run, batch } = batchOf(message)
-  return transaction
-    .selectFrom('warmup_batches')
-    .selectAll()
-    .where('run_id', '=', run)
-    .where('number', '=', batch)
-    .executeTakeFirst()
-}
-
-async function countOpening(transaction: RecordsTransaction, message: Message): Promise<void> {
-  const { run, batch } = batchOf(message)
-  await transaction
-    .updateTable('warmup_batches')
-    .set((expression) => ({ openings: expression('openings', '+', 1) }))
-    .where('run_id', '=', run)
-    .where('number', '=', batch)
-    .execute()
-}
+const setOpenings = prepare<{ run: string; number: number; openings: number }>((db, { run, number, openings }) =>
+  db.updateTable('warmup_batches').set({ openings }).where('run_id', '=', run).where('number', '=', number),
+)
 
 function abandonBatch(message: Message, { number, urls, done }: StoredBatch): BatchChange {
   const bits = new UrlBits(urls.length, done)

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { Records } from '../../records/open.ts'
 import type { RecordsDatabase } from '../../records/schema.ts'
+import { prepare } from '../../records/statements.ts'
 import { addHistograms, byDoubling, emptyHistogram, percentile } from './latency.ts'
 import { averageRate, type WarmupProgress } from './progress.ts'
 import { addRings, etaOf, peakOf, rateNow, type Eta, type SecondRing } from './second-ring.ts'
@@ -116,13 +117,16 @@ export async function writeLive(
   live: WorkerLive,
   at: number,
 ): Promise<void> {
-  const row = { run_id: runId, worker, snapshot: JSON.stringify(live), at }
-  await db
-    .insertInto('warmup_live')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['run_id', 'worker']).doUpdateSet({ snapshot: row.snapshot, at }))
-    .execute()
+  await writeSnapshot(db, { runId, worker, snapshot: JSON.stringify(live), at })
 }
+
+const writeSnapshot = prepare<{ runId: string; worker: string; snapshot: string; at: number }>(
+  (db, { runId, worker, snapshot, at }) =>
+    db
+      .insertInto('warmup_live')
+      .values({ run_id: runId, worker, snapshot, at })
+      .onConflict((conflict) => conflict.columns(['run_id', 'worker']).doUpdateSet({ snapshot, at })),
+)
 
 /** Reads the live figures of a run, merged over all its workers. */
 export async function readLive(records: Records, progress: WarmupProgress): Promise<WarmupLive> {

@@ -1,5 +1,7 @@
 import type { Records } from '../../records/open.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
+import type { WarmupOriginRow } from '../../records/warm-rows.ts'
+import { prepare } from '../../records/statements.ts'
 import type { PaceRules } from './pace.ts'
 import { Pacer } from './pacer.ts'
 import type { Timing } from '../../lib/timing.ts'
@@ -36,11 +38,13 @@ export async function savePace(
 ): Promise<void> {
   const wait = Math.max(0, pacer.notBefore - timing.now())
   const limit = Math.min(pacer.pace.limit, unlimited)
-  const row = { origin, not_before: Math.round(now + wait), concurrency: limit, at: now }
-  const { not_before, concurrency, at } = row
-  await transaction
-    .insertInto('warmup_origins')
-    .values(row)
-    .onConflict((conflict) => conflict.column('origin').doUpdateSet({ not_before, concurrency, at }))
-    .execute()
+  await writePace(transaction, { origin, not_before: Math.round(now + wait), concurrency: limit, at: now })
 }
+
+const writePace = prepare<WarmupOriginRow>((db, row) => {
+  const { origin, not_before, concurrency, at } = row
+  return db
+    .insertInto('warmup_origins')
+    .values({ origin, not_before, concurrency, at })
+    .onConflict((conflict) => conflict.column('origin').doUpdateSet({ not_before, concurrency, at }))
+})

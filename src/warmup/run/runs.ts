@@ -4,6 +4,7 @@ import type { NewMessage } from '../../queue/queue.ts'
 import { uuidv7 } from '../../lib/uuid.ts'
 import type { Records } from '../../records/open.ts'
 import type { RecordsDatabase, RecordsTransaction, WarmupBatchRow, WarmupRunRow } from '../../records/schema.ts'
+import { prepare } from '../../records/statements.ts'
 import { batchMessage } from './messages.ts'
 import type { RunDiscovery } from '../discover/plan.ts'
 import { toProgress, type WarmupProgress } from './progress.ts'
@@ -151,12 +152,17 @@ export async function readProgress(records: Records, id?: string): Promise<Warmu
 }
 
 export async function progressOf(db: RecordsDatabase, id?: string): Promise<WarmupProgress | null> {
-  const runs = db.selectFrom('warmup_runs').selectAll()
-  const run = await (
-    id === undefined ? runs.orderBy('id', 'desc').limit(1) : runs.where('id', '=', id)
-  ).executeTakeFirst()
+  const [run] = (id === undefined ? await findLatest(db, {}) : await findRun(db, { id })).rows
   return run ? toProgress(run) : null
 }
+
+const findRun = prepare<{ id: string }, WarmupRunRow>((db, { id }) =>
+  db.selectFrom('warmup_runs').selectAll().where('id', '=', id),
+)
+
+const findLatest = prepare<object, WarmupRunRow>((db) =>
+  db.selectFrom('warmup_runs').selectAll().orderBy('id', 'desc').limit(1),
+)
 
 /** Runs, the latest first. */
 export async function listRuns(

@@ -2,7 +2,9 @@ import { PagecacheError } from '../../errors.ts'
 import { orderedId } from '../../queue/ordered-ids.ts'
 import type { Message, Work } from '../../queue/queue.ts'
 import type { Records } from '../../records/open.ts'
+import { unsyncedInSqlite } from '../../records/locks.ts'
 import type { RecordsTransaction, WarmupBatchRow } from '../../records/schema.ts'
+import { prepare } from '../../records/statements.ts'
 import { progressOf } from './runs.ts'
 import type { WarmupProgress } from './progress.ts'
 import { UrlBits } from './url-bits.ts'
@@ -39,7 +41,7 @@ interface Counts {
 /**
  * Saves a worker's progress in one transaction, so that finished URLs, counts, failures and completed messages agree after any crash.
  * A URL counts when its bit is set for the first time, and only while the worker holds the message: nothing is counted twice. The
- * last URL completes the run.
+ * last URL completes the run. A power cut may undo it: the worker is gone too, and the next one finds the pages fresh.
  *
  * @param also writes more in the same transaction
  */
@@ -49,16 +51,16 @@ export async function saveProgress(
   save: { runId: string; urlsPerSecond: number; changes: readonly BatchChange[] },
   also: (transaction: RecordsTransaction, now: number) => Promise<void> = async () => {},
 ): Promise<Saved> {
-  return records.db.transaction().execute(async (transaction) => {
+  return unsyncedInSqlite(records.db).execute(async (transaction) => {
     const now = records.now()
     const lost: number[] = []
     const finished: number[] = []
     const counts: Counts = { checked: 0, processed: 0, skipped: 0, failed: 0, failures: [] }
     for (const change of save.changes) {
       const batch = (await holds(work, transaction, change.message))
-        ? await readBatch(transaction, save.runId, change.number)
-        : null
-      if (batch === null) lost.push(change.number)
+        ? (await findBatch(transaction, { run: save.runId, number: change.number })).rows[0]
+        : undefined
+      if (batch === undefined) lost.push(change.number)
       else if (await updateBatch(transaction, batch, change, counts, now)) {
         finished.push(change.number)
         await work.complete(change.message, transaction)
@@ -84,18 +86,19 @@ async function holds(work: Pick<Work, 'hold'>, transaction: RecordsTransaction, 
   }
 }
 
-async function readBatch(
-  transaction: RecordsTransaction,
-  runId: string,
-  number: number,
-): Promise<WarmupBatchRow | null> {
-  const batches = transaction
-    .selectFrom('warmup_batches')
-    .selectAll()
-    .where('run_id', '=', runId)
-    .where('number', '=', number)
-  return (await batches.executeTakeFirst()) ?? null
-}
+/** The row of a batch. */
+export const findBatch = prepare<{ run: string; number: number }, WarmupBatchRow>((db, { run, number }) =>
+  db.selectFrom('warmup_batches').selectAll().where('run_id', '=', run).where('number', '=', number),
+)
+
+const writeBatch = prepare<Pick<WarmupBatchRow, 'run_id' | 'number' | 'taken' | 'done' | 'openings' | 'finished_at'>>(
+  (db, { run_id, number, taken, done, openings, finished_at }) =>
+    db
+      .updateTable('warmup_batches')
+      .set({ taken, done, openings, finished_at })
+      .where('run_id', '=', run_id)
+      .where('number', '=', number),
+)
 
 /** @returns whether the batch is finished */
 async function updateBatch(
@@ -112,17 +115,14 @@ async function updateBatch(
   for (let index = 0; index < batch.size; index++) if (newlyTaken.has(index)) taken.add(index)
   for (const [index, outcome] of change.outcomes) if (done.add(index)) count(counts, change.urls[index]!, outcome)
   counts.checked += taken.count - before.taken
-  await transaction
-    .updateTable('warmup_batches')
-    .set({
-      taken: taken.toString(),
-      done: done.toString(),
-      ...(done.count > before.done && { openings: 0 }),
-      ...(done.complete && batch.finished_at === null && { finished_at: now }),
-    })
-    .where('run_id', '=', batch.run_id)
-    .where('number', '=', batch.number)
-    .execute()
+  await writeBatch(transaction, {
+    run_id: batch.run_id,
+    number: batch.number,
+    taken: taken.toString(),
+    done: done.toString(),
+    openings: done.count > before.done ? 0 : batch.openings,
+    finished_at: batch.finished_at ?? (done.complete ? now : null),
+  })
   return done.complete
 }
 
@@ -161,34 +161,54 @@ async function insertFailures(
   }
 }
 
-async function addCounts(
-  transaction: RecordsTransaction,
-  { runId, urlsPerSecond }: { runId: string; urlsPerSecond: number },
-  counts: Counts,
-  now: number,
-): Promise<void> {
-  const update = transaction.updateTable('warmup_runs').where('id', '=', runId)
-  // A run that is no longer running is updated only for URLs that were in flight.
-  await (counts.checked + counts.processed + counts.failed > 0 ? update : update.where('status', '=', 'running'))
-    .set((expression) => ({
-      checked_urls: expression('checked_urls', '+', counts.checked),
-      processed_urls: expression('processed_urls', '+', counts.processed),
-      skipped_urls: expression('skipped_urls', '+', counts.skipped),
-      failed_urls: expression('failed_urls', '+', counts.failed),
+interface RunChange {
+  run: string
+  checked: number
+  processed: number
+  skipped: number
+  failed: number
+  urlsPerSecond: number
+  now: number
+}
+
+/** Adds to the counts of a run; prepared for runs with any status, and for running ones. */
+const addToRun = [false, true].map((isOnlyRunning) =>
+  prepare<RunChange>((db, { run, checked, processed, skipped, failed, urlsPerSecond, now }) => {
+    const update = db.updateTable('warmup_runs').where('id', '=', run)
+    return (isOnlyRunning ? update.where('status', '=', 'running') : update).set((expression) => ({
+      checked_urls: expression('checked_urls', '+', checked),
+      processed_urls: expression('processed_urls', '+', processed),
+      skipped_urls: expression('skipped_urls', '+', skipped),
+      failed_urls: expression('failed_urls', '+', failed),
       urls_per_second: urlsPerSecond,
       updated_at: now,
     }))
-    .execute()
+  }),
+)
+
+async function addCounts(
+  transaction: RecordsTransaction,
+  { runId, urlsPerSecond }: { runId: string; urlsPerSecond: number },
+  { checked, processed, skipped, failed }: Counts,
+  now: number,
+): Promise<void> {
+  // A run that is no longer running is updated only for URLs that were in flight.
+  const isOnlyRunning = checked + processed + failed === 0
+  const add = addToRun[Number(isOnlyRunning)]!
+  await add(transaction, { run: runId, checked, processed, skipped, failed, urlsPerSecond, now })
   await completeRun(transaction, runId, now)
 }
 
 /** Marks a running run as completed if all its URLs are done. */
 export async function completeRun(transaction: RecordsTransaction, runId: string, now: number): Promise<void> {
-  await transaction
+  await completeDone(transaction, { runId, now })
+}
+
+const completeDone = prepare<{ runId: string; now: number }>((db, { runId, now }) =>
+  db
     .updateTable('warmup_runs')
     .set({ status: 'completed', finished_at: now, updated_at: now })
     .where('id', '=', runId)
     .where('status', '=', 'running')
-    .where((where) => where(where('processed_urls', '+', where.ref('failed_urls')), '=', where.ref('total_urls')))
-    .execute()
-}
+    .where((where) => where(where('processed_urls', '+', where.ref('failed_urls')), '=', where.ref('total_urls'))),
+)

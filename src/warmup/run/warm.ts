@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   evaluateAttempt,
   noAttempts,
@@ -97,7 +98,8 @@ class Warmer<Task extends { url: string }> {
         await timing.sleep(delay, stop)
       } else {
         const work = await this.#take().catch((error: unknown) => this.#fail(error))
-        if (work) await this.#begin(work)
+        // A page that is fresh takes no request: without turns of their own, a chain of them would hold up visitors.
+        if (work) await Promise.all([this.#begin(work), nextTurn()])
         else if (this.#waiting.length + this.#inFlight.size === 0) break
         else await this.#change()
       }
