@@ -121,7 +121,7 @@ async function besideWork(work: Work, during: () => Promise<Latencies>): Promise
 }
 
 async function command(...args: string[]): Promise<void> {
-  const { code, stderr } = await runProgram(args, { projectDir: daemon.projectDir, prefix: ['nice', '-n', '10'] })
+  const { code, stderr } = await runProgram(args, { projectDir: daemon.projectDir, prefix: ['chrt', '--idle', '0'] })
   if (code !== 0) throw new Error(`${args.join(' ')} exited with ${code}:\n${stderr}\n${daemon.logs()}`)
 }
 
