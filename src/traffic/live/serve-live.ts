@@ -73,7 +73,8 @@ export class LiveServer {
     const address = socketAddress(path)
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)
-      this.#server.listen(address, resolve)
+      // Otherwise cluster would listen in the parent, which does not end if this process dies while a connection is on its way to it.
+      this.#server.listen({ path: address, exclusive: true }, resolve)
     })
     chmodSync(path, 0o600)
     this.#server.on('error', () => {})
