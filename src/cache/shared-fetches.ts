@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Obtained, SharedPages } from '../cluster/shared/shared-pages.ts'
 import type { Clock } from '../lib/clock.ts'
 import { SteadyMap, SteadySet } from '../lib/steady-map.ts'
@@ -7,6 +8,7 @@ import { searchTagOf, searchTags } from '../pages/search-tags.ts'
 import { directivesOf } from './cache-control.ts'
 import { Flights, Refused, Uncacheable, type Flight, type Outcome } from './coalesce.ts'
 import type { Fetcher } from './fetch.ts'
+import { digest } from './ledger.ts'
 import type { Warming } from './fetch-options.ts'
 import { mayStoreLater, withoutCookies, type Fetched } from './fetched.ts'
 import { mayServeStale, usability, type StaleReason, type Freshness } from './freshness.ts'
@@ -27,6 +29,9 @@ const passingErrors = new Set([...serverErrors, 429])
 
 /** How long requests are not coalesced after a response that says little about the next one, in milliseconds. */
 const briefly = 1000
+
+/** Pages whose failed renewals are remembered. */
+const mostResting = 10_000
 
 /** Statuses of a page that the shop no longer has; others of 400 and above may be about the visitor. */
 const goneStatuses = new Set([404, 410])
@@ -56,6 +61,8 @@ export class SharedFetches {
   readonly #refused = new Refused()
   /** The pages that are renewed in the background. */
   readonly #renewing = new SteadySet<string>()
+  /** Until when pages are not renewed in the background, because that has just failed; by a digest of their names. */
+  readonly #resting = new LRUCache<string, number>({ max: mostResting })
 
   constructor(fetcher: Fetcher, options: SharedOptions) {
     this.#fetcher = fetcher
@@ -136,13 +143,27 @@ export class SharedFetches {
     )
   }
 
-  /** Fetches a stale page in the background; null while that is under way. Fetches that cannot be joined must not add up either. */
+  /** Fetches a stale page in the background; null while that is under way, or has just failed. Fetches that cannot be joined must not add up either. */
   renew(lookup: Lookup, stale: HeldPage): Promise<Fetched> | null {
     const isWhole = stale.page.range === null
     const name = `${lookup.key}\n${isWhole ? '' : lookup.field('range')}`
-    if (this.join(lookup) !== null || this.#renewing.has(name)) return null
+    if (this.join(lookup) !== null || this.#renewing.has(name) || this.#rests(name)) return null
     this.#renewing.add(name)
-    return this.fetch(withoutVisitor(lookup, isWhole), stale).finally(() => this.#renewing.delete(name))
+    // A shop that fails is not asked again for each visit to a stale page.
+    let isFailure = true
+    return this.fetch(withoutVisitor(lookup, isWhole), stale)
+      .then((fetched) => {
+        isFailure = passingErrors.has(fetched.status)
+        return fetched
+      })
+      .finally(() => {
+        this.#renewing.delete(name)
+        if (isFailure) this.#resting.set(digest(name), this.#options.now() + briefly)
+      })
+  }
+
+  #rests(name: string): boolean {
+    return this.#resting.size > 0 && (this.#resting.get(digest(name)) ?? 0) > this.#options.now()
   }
 
   /** How a page may be used for a lookup. While it is renewed, it must not be served if the shop has since refused to have it stored. */
@@ -157,7 +178,7 @@ export class SharedFetches {
   /** Whether the shop no longer has a page stored. What it says to a visitor with a session counts only where it says so plainly. */
   #isRefusal(lookup: Lookup, fetched: Fetched, stale: HeldPage | null): boolean {
     if (stale === null || lookup.odd || fetched.notStored === null || fetched.notStored === dynamicBypass) return false
-    if (mayStoreLater(fetched.notStored) || serverErrors.has(fetched.status)) return false
+    if (mayStoreLater(fetched.notStored) || passingErrors.has(fetched.status)) return false
     if (isPlain(lookup) && (fetched.kind === 'stream' || isPrivateTemplate(fetched))) return true
     const directives = directivesOf(fetched.kind === 'stream' ? fetched.headers : fetched.live)
     return (directives.private || directives.noStore) && (fetched.status < 400 || goneStatuses.has(fetched.status))
@@ -171,7 +192,7 @@ export class SharedFetches {
 
   /** Whether an error left visitors with a stale page: it says nothing about whether the page may be stored. */
   #isFailure({ status }: Fetched, stale: HeldPage | null): boolean {
-    if (!serverErrors.has(status) || stale === null) return false
+    if (!passingErrors.has(status) || stale === null) return false
     const now = this.#options.now()
     return mayServeStale(stale.page, 'error', now) || usability(stale.page, now) === 'stale-while-revalidate'
   }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { until } from '../helpers/until.ts'
 import { openShopware, shared } from './shopware-preset.ts'
@@ -32,6 +33,36 @@ describe('stale pages', () => {
       expect((await get('/a')).status).toBeGreaterThanOrEqual(500)
     }
   })
+
+  it('a shop that answers 429 while a page is renewed has not refused to have it stored', async () => {
+    const { site, get, requests, answersWith } = await expired(shared)
+    answersWith({ status: 429, fields: { 'Cache-Control': 'private' } })
+    await until(async () => {
+      expect((await get('/a')).text).toBe('page 1')
+      site.wait(1)
+      return requests.length > 3
+    })
+  })
+
+  it.each([{ status: 503 }, { status: 429 }, { breaks: 'before' }])(
+    'a shop that fails is asked once a second for a stale page: %o',
+    async (failure) => {
+      const { site, get, requests, answersWith } = await expired(shared)
+      answersWith(failure)
+      await get('/a')
+      await pause(200)
+      // A request on a kept connection that breaks is repeated.
+      const before = requests.length
+      expect(before).toBeGreaterThan(1)
+      for (let visits = 0; visits < 20; visits += 1) expect((await get('/a')).text).toBe('page 1')
+      await pause(200)
+      expect(requests).toHaveLength(before)
+      site.wait(1)
+      answersWith({ fields: shared })
+      await until(async () => (await get('/a')).text !== 'page 1')
+      expect(requests).toHaveLength(before + 1)
+    },
+  )
 
   it.each(['must-revalidate', 'proxy-revalidate', 'no-cache'])(
     '%s keeps a stale page from being served',
@@ -98,7 +129,7 @@ describe('stale pages', () => {
     })
     const before = requests.length
     await Promise.all(Array.from({ length: 20 }, () => get('/a')))
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await pause(300)
     expect(requests.length - before).toBeLessThan(3)
   })
 
