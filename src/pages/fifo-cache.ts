@@ -1,4 +1,5 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomInt } from 'node:crypto'
+import { hashText } from '../lib/hash-text.ts'
 
 /** An entry of one of the two queues. */
 interface Node<Value> {
@@ -174,12 +175,12 @@ class Queue<Value> {
 }
 
 /**
- * Remembers which keys left last, or were offered and not added. Keys are kept as hashes: visitors choose their length. The secret prevents
- * them from choosing keys with the hash of another.
+ * Remembers which keys left last, or were offered and not added. Keys are kept as hashes: visitors choose their length. A key
+ * that has the hash of another is taken for one that returns, which is no more than a second request achieves.
  */
 class Departed {
   readonly #hashes = new Set<number>()
-  readonly #secret = randomBytes(16).toString('hex')
+  readonly #seed = randomInt(1, 2 ** 32 - 1)
 
   add(hashed: number, most: number): void {
     while (this.#hashes.size >= Math.max(1, most)) this.#hashes.delete(this.#hashes.values().next().value!)
@@ -197,6 +198,7 @@ class Departed {
 
   /** The key as the other methods take it. */
   hashOf(key: string): number {
-    return hash('sha1', this.#secret + key, 'buffer').readUIntBE(0, 6)
+    const [high, low] = hashText(key, this.#seed)
+    return (high & 0xfffff) * 2 ** 32 + low
   }
 }

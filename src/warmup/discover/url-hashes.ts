@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { hashText } from '../../lib/hash-text.ts'
 
 /**
  * A set of strings that stores only their 64-bit hashes: sixteen bytes per URL. Among a million URLs a collision occurs once in
@@ -11,7 +12,7 @@ export class UrlHashes {
 
   /** @returns false if the set contains it already */
   add(text: string): boolean {
-    const [high, low] = hash(text, this.#seed)
+    const [high, low] = hashText(text, this.#seed)
     if (!insert(this.#slots, high, low)) return false
     this.#size++
     if (this.#size * 2 > this.#slots.length / 2) this.#grow()
@@ -39,18 +40,4 @@ function insert(slots: Uint32Array, high: number, low: number): boolean {
     }
     if (slots[at] === high && slots[at + 1] === low) return false
   }
-}
-
-/** Hashes with cyrb53, keeping both 32-bit lanes whole; never returns two zeros. */
-function hash(text: string, seed: number): [high: number, low: number] {
-  let one = 0xdeadbeef ^ seed
-  let two = 0x41c6ce57 ^ seed
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    one = Math.imul(one ^ code, 2654435761)
-    two = Math.imul(two ^ code, 1597334677)
-  }
-  one = Math.imul(one ^ (one >>> 16), 2246822507) ^ Math.imul(two ^ (two >>> 13), 3266489909)
-  two = Math.imul(two ^ (two >>> 16), 2246822507) ^ Math.imul(one ^ (one >>> 13), 3266489909)
-  return [one >>> 0, two >>> 0 || 1]
 }
