@@ -29,6 +29,11 @@ export interface Pace {
   reason: PaceReason | null
   /** Whether `notBefore` comes from a `Retry-After`. */
   isRetryAfter: boolean
+  /**
+   * Whether `notBefore` comes from pages that failed without a request to slow down, and no other page has been requested since: if the
+   * origin answers one that was well before, those pages fail by their own fault.
+   */
+  isInDoubt: boolean
   /** When the limit was last lowered. */
   loweredAt: number
 }
@@ -66,6 +71,7 @@ export function startPace(saved: { limit: number; notBefore: number } | null = n
     refused: 0,
     reason: null,
     isRetryAfter: false,
+    isInDoubt: false,
     loweredAt: -Infinity,
   }
 }
@@ -88,6 +94,17 @@ export function afterAnswer(pace: Pace, sample: PaceSample, now: number, rules: 
   if (refused >= overload || pace.limit >= rules.concurrency) return answered
   const limit = pace.limit + 1 / pace.limit
   return limit < rules.concurrency ? { ...answered, limit } : { ...answered, limit: Infinity, reason: null }
+}
+
+/**
+ * Ends the doubt about an origin after a request for a page that was well before. Where it was answered, the pause ends and counting begins
+ * anew; the limit rises with further answers. @param sample of that request; null if it says nothing
+ */
+export function afterProbe(doubtful: Pace, sample: PaceSample | null, now: number, rules: PaceRules): Pace {
+  const pace = { ...(sample === null ? doubtful : afterAnswer(doubtful, sample, now, rules)), isInDoubt: false }
+  // Another response may have asked for a pause meanwhile.
+  const isOver = doubtful.isInDoubt && sample?.kind === 'answered'
+  return isOver ? { ...pace, refused: 0, notBefore: -Infinity } : pace
 }
 
 /** Concurrent requests that may be made now. */
@@ -119,10 +136,16 @@ function afterRefusal(
     ...pace,
     reason: status === null ? ('errors' as const) : (`${status}` as const),
     ...(until > pace.notBefore && { notBefore: until, isRetryAfter: retryAfter !== null }),
+    ...(isExplicit && { isInDoubt: false }),
   }
   // Responses to requests that were in flight together count as one refusal.
   if (now - pace.loweredAt < minLoweringInterval) return refused
-  return { ...lowered(refused, 1 - severity / 2, now, refused.reason, rules), refusals: pace.refusals + 1 }
+  const refusals = pace.refusals + 1
+  return {
+    ...lowered(refused, 1 - severity / 2, now, refused.reason, rules),
+    refusals,
+    isInDoubt: !isExplicit && !refused.isRetryAfter,
+  }
 }
 
 function lowered(pace: Pace, factor: number, now: number, reason: PaceReason, { concurrency }: PaceRules): Pace {

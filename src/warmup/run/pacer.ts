@@ -1,5 +1,6 @@
 import {
   afterAnswer,
+  afterProbe,
   concurrencyOf,
   startInterval,
   startPace,
@@ -66,10 +67,23 @@ export class Pacer {
     return Math.max(this.#pace.notBefore, this.#nextStart)
   }
 
-  /** Milliseconds until a request may start; null while the limit of requests in flight is reached. */
-  delay(): number | null {
+  /** Whether a page that was well before should be requested, although the origin is paused: see `Pace.isInDoubt`. */
+  get isInDoubt(): boolean {
+    return this.#pace.isInDoubt
+  }
+
+  /**
+   * Milliseconds until a request may start; null while the limit of requests in flight is reached.
+   *
+   * @param probes whether it is the one that `isInDoubt` is about
+   */
+  delay(probes = false): number | null {
     if (this.#inFlight >= this.limit) return null
-    return Math.max(0, this.notBefore - this.#timing.now())
+    return Math.max(0, this.#earliest(probes) - this.#timing.now())
+  }
+
+  #earliest(probes: boolean): number {
+    return probes ? this.#nextStart : this.notBefore
   }
 
   /** Records that a URL was taken up. It may turn out to need no request. */
@@ -78,9 +92,9 @@ export class Pacer {
   }
 
   /** Whether a URL that was taken up may be requested now: the pace may have changed while it waited for visitors. Called just before the request. */
-  mayStart(): boolean {
+  mayStart(probes = false): boolean {
     const now = this.#timing.now()
-    if (this.#inFlight > this.limit || now < this.notBefore) return false
+    if (this.#inFlight > this.limit || now < this.#earliest(probes)) return false
     const earliest = this.#interval < maxCatchUp ? now - maxCatchUp : now
     this.#nextStart = Math.max(earliest, this.#nextStart) + this.#interval
     return true
@@ -90,5 +104,11 @@ export class Pacer {
   end(sample: PaceSample | null): void {
     this.#inFlight--
     if (sample) this.#pace = afterAnswer(this.#pace, sample, this.#timing.now(), this.#rules)
+  }
+
+  /** Records that the request that `isInDoubt` is about has ended, or was not sent. */
+  endProbe(sample: PaceSample | null): void {
+    this.#inFlight--
+    this.#pace = afterProbe(this.#pace, sample, this.#timing.now(), this.#rules)
   }
 }

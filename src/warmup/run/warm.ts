@@ -59,6 +59,12 @@ interface PendingUrl<Task> {
   due: number
 }
 
+/** A page with the request headers of a pass. */
+interface Page {
+  url: string
+  headers: Readonly<Record<string, string>>
+}
+
 /** URLs per concurrent request that may wait for a retry; beyond that, no new URLs are taken. */
 const maxWaitingPerSlot = 32
 
@@ -75,6 +81,8 @@ class Warmer<Task extends { url: string }> {
   /** Due for a retry or for their next pass. */
   readonly #waiting: PendingUrl<Task>[] = []
   readonly #inFlight = new Set<Promise<void>>()
+  /** The page that was last fetched or found fresh. */
+  #good: Page | null = null
   #exhausted = false
   #failure: { error: unknown } | null = null
   #woken = Promise.withResolvers<void>()
@@ -88,7 +96,8 @@ class Warmer<Task extends { url: string }> {
     stop.addEventListener('abort', this.#wake)
     pacer.onRaised = this.#wake
     while (!stop.aborted && !this.#failure) {
-      const delay = pacer.delay()
+      const good = pacer.isInDoubt ? this.#good : null
+      const delay = pacer.delay(good !== null)
       const closed = delay === 0 ? gate() : null
       if (closed) {
         await Promise.race([closed, this.#woken.promise])
@@ -96,6 +105,8 @@ class Warmer<Task extends { url: string }> {
         await this.#woken.promise
       } else if (delay > 0) {
         await timing.sleep(delay, stop)
+      } else if (good !== null) {
+        await this.#probe(good).catch((error: unknown) => this.#fail(error))
       } else {
         const work = await this.#take().catch((error: unknown) => this.#fail(error))
         // A page that is fresh takes no request: without turns of their own, a chain of them would hold up visitors.
@@ -146,6 +157,19 @@ class Warmer<Task extends { url: string }> {
     return begun.promise
   }
 
+  /** Requests a page that was well before, to find out whether the origin fails or only some of its pages do. */
+  async #probe({ url, headers }: Page): Promise<void> {
+    const { fetchPage, stop, abort, pacer } = this.#options
+    let result: WarmResult | null = null
+    pacer.start()
+    try {
+      const mayStart = () => pacer.mayStart(true)
+      result = await fetchPage(url, { headers, force: true, signal: abort, stop, mayStart })
+    } finally {
+      pacer.endProbe(result && toPaceSample(result, noAttempts))
+    }
+  }
+
   /** Makes one request, if `mayStart` allows it. Returns the URL if it needs another attempt or pass, else null. */
   async #attempt(work: PendingUrl<Task>, mayStart: () => boolean): Promise<PendingUrl<Task> | null> {
     const { passes, rules, timing, stop, abort, force, fetchPage, random, onDone, pacer, observer } = this.#options
@@ -162,6 +186,7 @@ class Warmer<Task extends { url: string }> {
       ended(result, verdict !== null && verdict.kind !== 'retry')
     }
     if (verdict === null) return abort.aborted ? null : work
+    if (verdict.kind === 'warm') this.#good = { url: work.task.url, headers: passes[work.pass]! }
     if (verdict.kind === 'retry') return { ...work, attempts: verdict.attempts, due: timing.now() + verdict.after }
     const done = withVerdict(work, verdict)
     if (done.pass < passes.length) return done

@@ -22,6 +22,7 @@ interface Seen {
   url: string
   at: number
   headers: Readonly<Record<string, string>>
+  force: boolean
 }
 
 /** Warms URLs of a shop that takes 10 ms per request and returns the results of `answer`. */
@@ -36,9 +37,9 @@ async function run(
   let [atOnce, most] = [0, 0]
   const queue = urls.map((url) => ({ url }))
   const never = new AbortController().signal
-  const fetchPage: FetchPage = async (url, { headers, mayStart }) => {
+  const fetchPage: FetchPage = async (url, { headers, force, mayStart }) => {
     expect(mayStart()).toBe(true)
-    const one = { url, at: timing.now(), headers }
+    const one = { url, at: timing.now(), headers, force }
     seen.push(one)
     most = Math.max(most, ++atOnce)
     const result = await answer(one, seen.filter((other) => other.url === url).length, timing)
@@ -195,6 +196,49 @@ describe('the origin', () => {
     expect(seen).toHaveLength(2700 + 300 * 4)
     // A third more requests, and the last retries.
     expect(virtual).toBeLessThan(whole * 1.4 + 4000)
+  })
+
+  it.each([503, 500, null])('is not slowed down by them where all other pages are fresh', async (status) => {
+    const urls = names(1000)
+    const troubled = new Set(urls.filter((_, index) => index % 10 === 9))
+    const { virtual, outcomes, seen } = await run(urls, ({ url, force }) => {
+      if (troubled.has(url)) return failed(status)
+      return force ? stored : { kind: 'fresh' }
+    })
+    expect([...outcomes].filter(([, { kind }]) => kind === 'failed').map(([url]) => url)).toEqual([...troubled])
+    const probes = seen.filter(({ force }) => force)
+    expect(probes.length).toBeGreaterThan(0)
+    // Seven pages have to fail before the origin is in doubt.
+    expect(probes.length).toBeLessThanOrEqual(troubled.size / 7)
+    expect(virtual).toBeLessThan(30_000)
+  })
+
+  it('is in doubt only until a page that was well before fails too', async () => {
+    const { seen } = await run(
+      names(400),
+      ({ at, force }) => (at >= 200 && at < 60_200 ? failed(null) : force ? stored : { kind: 'fresh' }),
+      { rules: { retries: 20 } },
+    )
+    const down = seen.filter(({ at }) => at >= 200 && at < 60_200)
+    expect(down.length).toBeLessThan(60)
+    expect(down.filter(({ force }) => force).length).toBeLessThanOrEqual(down.length / 2)
+  })
+
+  it('keeps its rate, and waits for Retry-After, while it is in doubt', async () => {
+    const { seen } = await run(
+      names(60),
+      ({ url, force }, _, timing) => {
+        if (force) return stored
+        const number = Number(url.split('/').at(-1))
+        if (number < 20) return { kind: 'fresh' }
+        return timing.now() < 120_000 ? failed(503, number === 40 ? 20_000 : null) : stored
+      },
+      { rules: { requestsPerSecond: 2, retries: 20 } },
+    )
+    const starts = seen.filter(({ url, force }) => force || Number(url.split('/').at(-1)) >= 20).map(({ at }) => at)
+    const gaps = starts.slice(1).map((at, index) => at - starts[index]!)
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(490)
+    expect(Math.max(...gaps)).toBeGreaterThanOrEqual(19_000)
   })
 
   it.each([503, 500, null])('gets few requests while it fails all of them with %s, and recovers', async (status) => {
