@@ -97,7 +97,9 @@ async function waitInTui(session: Session, display: ProgressDisplay, id: string)
 function leavingText(feeds: Feeds): string {
   const { progress, live } = (feeds['warmup']?.value ?? { progress: null, live: null }) as Watched
   const others = live?.workers.some(({ alive, host, pid }) => alive && (host !== hostname() || pid !== process.pid))
-  return others || progress?.status !== 'running' ? leaveRunning(feeds) : 'leave and pause it (no other worker)'
+  return others || live?.behind || progress?.status !== 'running'
+    ? leaveRunning(feeds)
+    : 'leave and pause it (no other worker)'
 }
 
 /**

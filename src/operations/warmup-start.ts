@@ -103,6 +103,7 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
     ...plan,
     ...message,
   })
+  if (progress.status === 'running') await tellWhatIsAhead(context, progress.id)
   if (progress.status === 'running' && context.source !== 'cli') await warnWithoutWorkers(context)
   const hasGaps = leftOut !== '' || plan.discovery.errors.length > 0
   return {
@@ -111,6 +112,13 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
     totalUrls: progress.total_urls,
     ...(hasGaps && { discovery: toDiscovery(plan.discovery) }),
   }
+}
+
+async function tellWhatIsAhead({ app, report }: OperationContext, id: string): Promise<void> {
+  const { otherRunAtWork } = await import('../warmup/run/live.ts')
+  const ahead = await otherRunAtWork(await app.records(), id)
+  if (ahead !== null)
+    report({ kind: 'message', message: `This warmup begins after warmup ${ahead}, which is in progress.` })
 }
 
 async function planWarmup({ app, signal, report }: OperationContext, input: StartInput): Promise<Plan> {

@@ -42,6 +42,7 @@ const liveRecord = z.object({
   at: moment,
   updatedAt: z.nullable(moment),
   workers: z.array(worker),
+  behind: described(z.nullable(z.string()), 'id of another warmup, which the workers process first'),
   slots: z.array(z.object({ worker: z.string(), url: z.string(), since: moment, attempt: count })),
   rate: described(z.object({ now: rate, average: rate, peak: rate }), 'URLs per second'),
   perSecond: described(z.array(count), 'URLs done in each of the last 60 seconds, oldest first'),

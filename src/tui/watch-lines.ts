@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { toAdvance } from './advance.ts'
 import { answered, newFeed, pauseAfter, unanswered } from './feed.ts'
 import type { Source } from './source.ts'
-import { isOver, silence, type Watched } from './tabs/warmup/watched.ts'
+import { isOver, silence, waitingText, type Watched } from './tabs/warmup/watched.ts'
 
 export interface WatchLinesOptions {
   source: Source
@@ -52,5 +52,7 @@ export async function watchLines({ source, id, signal, update, tell }: WatchLine
 
 function news(watched: Watched): string {
   if (watched.progress?.status === 'paused') return 'Paused.'
+  const waiting = waitingText(watched)
+  if (waiting !== null) return `${waiting}.`
   return silence(watched) === null ? '' : 'No worker is processing it. Start one: pagecache messenger:consume async'
 }

@@ -57,6 +57,7 @@ function live(seconds: number, at: number, progress: Progress): Live {
         eventLoopDelay: { mean: 1.4, max: 9.2 },
       },
     ],
+    behind: null,
     slots: Array.from({ length: 12 }, (_, index) => ({
       worker: 'w1',
       url: `https://shop.example/de/damen/schuhe/sneaker/sneaker-weiss-modell-${index + Math.floor(seconds)}`,

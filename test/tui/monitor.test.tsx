@@ -68,6 +68,10 @@ describe('the screen of a warmup', () => {
     const idle = start({ 'warmup.watch': watched(700, { live: { updatedAt: null, workers: [], slots: [] } }) })
     await until(() => expect(idle.text()).toContain('No worker has started it yet'))
     expect(idle.text()).toContain('STALE 12 min: no worker')
+    const waiting = { updatedAt: null, workers: [], slots: [], behind: '0190c0de-2222' }
+    const queued = start({ 'warmup.watch': watched(700, { live: waiting }) })
+    await until(() => expect(queued.text()).toContain('Begins after warmup 0190c0de-2222'))
+    expect(queued.text()).not.toMatch(/STALE|no worker/i)
   })
 })
 

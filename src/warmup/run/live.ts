@@ -94,6 +94,8 @@ export interface WarmupLive extends Pick<WorkerLive, 'results' | 'slowest' | 'fa
   /** When a worker last reported; null if none has. */
   updatedAt: number | null
   workers: LiveWorker[]
+  /** Another run, which workers process while none processes this one. */
+  behind: string | null
   slots: (LiveSlot & { worker: string })[]
   /** URLs per second: over the last seconds, since the start without pauses, in the best second. */
   rate: { now: number; average: number; peak: number }
@@ -139,7 +141,7 @@ export async function readLive(records: Records, progress: WarmupProgress): Prom
     .orderBy('at')
     .execute()
   const workers = rows.map(({ worker, snapshot, at }) => ({ id: worker, at, live: JSON.parse(snapshot) as WorkerLive }))
-  return mergeLive(
+  const live = mergeLive(
     workers,
     {
       running: progress.status === 'running',
@@ -148,6 +150,21 @@ export async function readLive(records: Records, progress: WarmupProgress): Prom
     },
     now,
   )
+  const waits = progress.status === 'running' && !live.workers.some(({ alive }) => alive)
+  return { ...live, behind: waits ? await otherRunAtWork(records, progress.id) : null }
+}
+
+/** Another run that a worker has just reported on; null if there is none. */
+export async function otherRunAtWork(records: Records, id: string): Promise<string | null> {
+  const row = await records.db
+    .selectFrom('warmup_live')
+    .select('run_id')
+    .where('run_id', '!=', id)
+    .where('at', '>=', records.now() - aliveWindow)
+    .orderBy('at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.run_id ?? null
 }
 
 /**
@@ -160,7 +177,7 @@ export function mergeLive(
   workers: readonly { id: string; at: number; live: WorkerLive }[],
   { running, remaining, average }: { running: boolean; remaining: number; average: number },
   now: number,
-): WarmupLive {
+): Omit<WarmupLive, 'behind'> {
   const alive = workers.filter(({ at }) => now - at <= aliveWindow)
   const ring = addRings(
     workers.map(({ live }) => live.ring),

@@ -144,22 +144,22 @@ it('figures of a dead worker still count, but its slots do not', () => {
   })
 })
 
-it('a later report of a worker replaces the earlier one', async () => {
+it('a later report of a worker replaces the earlier one, and a run knows which one is ahead', async () => {
   let now = start
   const records = await openRecords({ directory: await tempDir(), now: () => now })
   try {
     const discovery = { ...noErrors, total: 1 }
-    const run = await createRun(records, {
-      salesChannelId: null,
-      batchSize: 10,
-      force: false,
-      failure: null,
-      discovery,
-      lists: [{ channelId: 'a', origin: 'http://a', urls: ['http://a/'] }],
-    })
+    const lists = [{ channelId: 'a', origin: 'http://a', urls: ['http://a/'] }]
+    const asked = { salesChannelId: null, batchSize: 10, force: false, failure: null, discovery, lists }
+    const run = await createRun(records, asked)
     expect(await readLive(records, run)).toMatchObject({ updatedAt: null, workers: [], eta: null })
     for (const done of [1, 2]) await writeLive(records.db, run.id, 'w', worker({ done }), (now += 250))
     expect(await readLive(records, run)).toMatchObject({ updatedAt: now, workers: [{ id: 'w', done: 2, alive: true }] })
+    const other = await createRun(records, asked)
+    expect(await readLive(records, other)).toMatchObject({ updatedAt: null, behind: run.id })
+    expect(await readLive(records, run)).toMatchObject({ behind: null })
+    now += 4_000
+    expect(await readLive(records, other)).toMatchObject({ behind: null })
   } finally {
     await records.close()
   }

@@ -98,7 +98,7 @@ export function resultLine({ results }: Live, progress: Progress, width: number)
 }
 
 /** Why pages were not cached (not stored, or failed), the most frequent reason first. */
-export function reasonLine({ results }: Live, width: number): Line {
+export function reasonLine({ results }: Live, { status, failed_urls: failed }: Progress, width: number): Line {
   const classes = [
     ...ranked(results.notStored).map(([reason, count]): Line => [
       span(`${reason} `, 'dim'),
@@ -109,10 +109,8 @@ export function reasonLine({ results }: Live, width: number): Line {
       span(formatCount(count), 'bad'),
     ]),
   ]
-  return [
-    label('reasons'),
-    ...(classes.length === 0 ? [span('all pages cached', 'dim')] : join(classes, width - labelWidth)),
-  ]
+  const none = status === 'completed' && failed === 0 ? 'all pages cached' : 'none so far'
+  return [label('reasons'), ...(classes.length === 0 ? [span(none, 'dim')] : join(classes, width - labelWidth))]
 }
 
 function ranked(counts: Readonly<Record<string, number>>): [string, number][] {

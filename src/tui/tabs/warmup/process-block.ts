@@ -10,9 +10,9 @@ const shown = 2
 const slowLoop = 100
 
 /** The workers of the run, with memory and event loop delay. */
-export function processLines({ workers }: Live, width: number): Line[] {
+export function processLines({ workers, behind }: Live, width: number): Line[] {
   const alive = workers.filter((worker) => worker.alive)
-  if (alive.length === 0) return [[label('process'), span('no worker', 'dim')]]
+  if (alive.length === 0) return [[label('process'), span(behind ? 'busy with another warmup' : 'no worker', 'dim')]]
   return alive
     .slice(0, shown)
     .map(({ host, pid, memory, eventLoopDelay, done }, index) => [

@@ -1,7 +1,7 @@
 import { join, span, type Line, type Tone } from '../../text/line.ts'
 import { shortSpan, timeOfDay } from '../../text/amount.ts'
 import type { Asked } from '../../view.ts'
-import { silence, type Progress, type Watched } from './watched.ts'
+import { silence, waitingText, type Progress, type Watched } from './watched.ts'
 
 const states: Record<Progress['status'], { sign: string; word: string; tone: Tone }> = {
   running: { sign: '●', word: 'RUNNING', tone: 'good' },
@@ -47,6 +47,8 @@ export function stateLine(
 export function remark(watched: Watched & { progress: Progress }): Line | null {
   const { progress, live } = watched
   if (progress.message !== null && progress.status === 'failed') return [span(progress.message, 'bad')]
+  const waiting = waitingText(watched)
+  if (waiting !== null) return [span(waiting, 'warn')]
   const silent = silence(watched)
   if (silent === null) return progress.message === null ? null : [span(progress.message, 'warn')]
   if (live?.updatedAt === null)

@@ -70,7 +70,7 @@ function toView(
       block(2, (width, rows) => [latencyLine(live, width, hasCharts(width, rows))]),
       block(4, (width, rows) => warmupCharts(live, width, rows)),
       block(1, (width) => [resultLine(live, progress, width)]),
-      block(2, (width) => [reasonLine(live, width)]),
+      block(2, (width) => [reasonLine(live, progress, width)]),
       block(3, (width) => originLines(live, width)),
       block(4, (width) => processLines(live, width)),
       gap,
