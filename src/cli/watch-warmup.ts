@@ -4,7 +4,7 @@ import type { Feeds } from '../tui/poller.ts'
 import { toSource, type Source } from '../tui/source.ts'
 import { warmupSummary } from '../tui/summary.ts'
 import { warmupTab } from '../tui/tabs/warmup/tab.ts'
-import type { Watched } from '../tui/tabs/warmup/watched.ts'
+import { silence, type Watched } from '../tui/tabs/warmup/watched.ts'
 import { hasScreen, watchOnScreen } from '../tui/watch.ts'
 import { watchLines } from '../tui/watch-lines.ts'
 import type { Session } from './session.ts'
@@ -14,8 +14,10 @@ import { noWarmup } from './warmup-command.ts'
 
 /** What the terminal UI says about its `q` key: leaving changes nothing, and only a running warmup continues. */
 export function leaveRunning(feeds: Feeds): string {
-  const { progress } = (feeds['warmup']?.value ?? { progress: null }) as Pick<Watched, 'progress'>
-  if (progress?.status === 'running') return 'leave; the warmup continues'
+  const watched = (feeds['warmup']?.value ?? { progress: null, live: null }) as Watched
+  const { progress } = watched
+  if (progress?.status === 'running')
+    return silence(watched) === null ? 'leave; the warmup continues' : 'leave; the warmup waits for a worker'
   return progress?.status === 'paused' ? 'leave; the warmup stays paused' : 'leave'
 }
 

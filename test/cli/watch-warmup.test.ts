@@ -11,3 +11,8 @@ it.each([
   expect(leaveRunning({ warmup: answered(newFeed(0), watched(700, { status }), 0) })).toBe(text)
   expect(leaveRunning({})).toBe('leave')
 })
+
+it('says what leaving means for a warmup without a worker', () => {
+  const idle = watched(700, { live: { updatedAt: null, workers: [], slots: [] } })
+  expect(leaveRunning({ warmup: answered(newFeed(0), idle, 0) })).toBe('leave; the warmup waits for a worker')
+})
