@@ -96,10 +96,13 @@ it('with a worker nothing is warned of; the clears of the pages and of the whole
       total: 0,
       items: [],
     })
-    expect(JSON.parse((await daemon.run('reverse-proxy:stats', '--json')).stdout)).toMatchObject({
-      overview: { totalPurges: 0 },
-      proxies: [{ name: 'varnish-1', pending: 3, state: 'down' }],
-    })
+    // A few attempts have to fail first.
+    await until(async () =>
+      expect(JSON.parse((await daemon.run('reverse-proxy:stats', '--json')).stdout)).toMatchObject({
+        overview: { totalPurges: 0 },
+        proxies: [{ name: 'varnish-1', pending: 3, state: 'down' }],
+      }),
+    )
   } finally {
     await daemon.stop()
   }
