@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { fromMessage, PagecacheError } from '../errors.ts'
 import { withYoungGeneration } from '../lib/young-generation.ts'
 import { SteadyMap } from '../lib/steady-map.ts'
+import { UnderWay } from '../lib/under-way.ts'
 import type { PageStore, SharedRemoval } from '../pages/page-store.ts'
 import type { Invalidated, Target } from './invalidation.ts'
 import { toKeys } from './purge-key.ts'
@@ -41,6 +42,7 @@ export interface PurgerOptions extends Omit<PurgerData, 'endedThreads'> {
  */
 export async function openPurger(options: PurgerOptions): Promise<Purging> {
   const purger = new Purger(options)
+  const arriving = new UnderWay()
   await purger.start()
   options.pages.handOver({
     remove: (removal) => purger.ask({ kind: 'remove', removal }) as Promise<number>,
@@ -49,12 +51,14 @@ export async function openPurger(options: PurgerOptions): Promise<Purging> {
   return {
     invalidate(invalidation) {
       const ask = () => purger.ask({ kind: 'invalidate', invalidation }) as Promise<Invalidated>
-      return options.pages.waiting().pages === 0 ? ask() : settled(options.pages, invalidation.targets).then(ask)
+      if (options.pages.waiting().pages === 0) return ask()
+      return arriving.track(settled(options.pages, invalidation.targets).then(ask))
     },
     catchUp: () => purger.ask({ kind: 'catchUp' }) as Promise<number>,
     deliver: (setup, control) => purger.deliver(setup, control),
     async close() {
       options.pages.handOver(null)
+      await arriving.settled()
       await purger.close()
     },
   }

@@ -100,6 +100,18 @@ it.runIf(onPostgres)('a purge thread that gets no connection for leases closes i
   })
 })
 
+it('a purge that waits for pages to be stored is answered although its thread is closed', async () => {
+  const { purging, pages } = await openThread()
+  const stored = Promise.withResolvers<void>()
+  pages.waiting = () => ({ pages: 1, bytes: 1 })
+  pages.settled = () => stored.promise
+  const purged = purging.invalidate(byTag('t'))
+  const closed = purging.close()
+  stored.resolve()
+  expect(await purged).toMatchObject({ pagesRemoved: 0 })
+  await closed
+})
+
 it('too many purges are refused, and no answered purge is lost', async () => {
   const { purging, records } = await openThread()
   const outcomes = await Promise.allSettled(Array.from({ length: 2_500 }, (_, n) => purging.invalidate(byTag(`t${n}`))))

@@ -1,5 +1,5 @@
 import { dispatch } from '../../queue/dispatch.ts'
-import type { Handler, Work } from '../../queue/queue.ts'
+import type { Handler, NewMessage, Work } from '../../queue/queue.ts'
 import { waitFor } from './circuit.ts'
 import { connections, Delivery, type DeliverOptions } from './delivery.ts'
 import { deliverMessage, deliverType } from './message.ts'
@@ -35,7 +35,8 @@ export function deliverHandler(options: DeliverOptions): Handler {
 }
 
 /**
- * Queues deliveries to proxies whose purges a worker with another configuration marked as failed. Called when a worker starts.
+ * Queues deliveries to proxies whose purges a worker with another configuration marked as failed, and to those with purges that are still
+ * to be delivered: the queue may have given up their message because workers died. Called when a worker starts.
  *
  * @param proxies names of the proxies that this worker knows
  */
@@ -44,7 +45,10 @@ export async function resumeDeliveries(
   proxies: readonly string[],
 ): Promise<void> {
   const failed = await rows.proxiesFailedWith(db, notConfigured)
-  const messages = proxies.filter((proxy) => failed.includes(proxy)).map((proxy) => deliverMessage(proxy))
+  const messages: NewMessage[] = []
+  for (const proxy of proxies)
+    if (failed.includes(proxy) || (await rows.lastUndelivered(db, proxy, 'pending')) > 0)
+      messages.push(deliverMessage(proxy))
   if (messages.length > 0) await db.transaction().execute((transaction) => dispatch(transaction, now(), messages))
 }
 

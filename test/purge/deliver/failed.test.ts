@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { resumeDeliveries } from '../../../src/purge/deliver/deliver.ts'
 import { clearPurges } from '../../../src/purge/log/prune.ts'
@@ -84,6 +85,20 @@ describe('a failed or late delivery', () => {
     expect(await messages()).toEqual([])
     await resumeDeliveries({ db: records.db, now }, ['new'])
     await until(async () => (await statuses('new')).join() === 'delivered')
+  })
+
+  it('a worker that starts delivers pending purges whose message the queue has given up', async () => {
+    const proxy = await proxyDouble()
+    const { purge, start, statuses, records, now } = await delivering({ proxies: [{ name: 'a', url: proxy.url }] })
+    await purge(tags('x'))
+    const given = { transport: 'failed' as const, failed_at: now(), crashes: 3 }
+    await records.db.updateTable('queue_messages').set(given).execute()
+    await resumeDeliveries({ db: records.db, now }, ['other'])
+    start()
+    await pause(100)
+    expect(await statuses('a')).toEqual(['pending'])
+    await resumeDeliveries({ db: records.db, now }, ['a'])
+    await until(async () => (await statuses('a')).join() === 'delivered')
   })
 
   it('onDelivered finishes before the purge counts as delivered', async () => {
