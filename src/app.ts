@@ -202,6 +202,7 @@ export class App {
         types: cache.types as TypeRule[],
         timeouts: timeoutsOf(origin),
         limits: limitsOf(origin, at.processes),
+        processes: at.processes,
         onError: (message) => this.#onWarning(message),
         ...(this.usesThreads && this.node?.lease.reader),
       })

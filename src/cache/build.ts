@@ -54,6 +54,8 @@ export interface CacheSettings {
   esiPaths?: readonly string[]
   /** What a successful unsafe request invalidates; default `rfc`. */
   invalidateOnUnsafe?: UnsafeMode
+  /** How many processes of the daemon serve visitors; default 1. */
+  processes?: number
   /** Whether pages may be served now; missing with one machine, where they always may. */
   standing?: () => Standing
   timeouts: OriginTimeouts
@@ -80,6 +82,7 @@ export async function buildCache(
     ...settings,
     shared: settings.shared ?? null,
     invalidateOnUnsafe: settings.invalidateOnUnsafe ?? 'rfc',
+    processes: settings.processes ?? 1,
     emptyPaths: settings.emptyPaths ?? [],
     assets: settings.assets ?? [],
     browser: settings.browser ?? 'pass',

@@ -75,6 +75,7 @@ export class StorefrontCache {
       mode: options.invalidateOnUnsafe,
       classifying: this.classifying,
       hasOtherNodes: options.standing !== undefined,
+      isAlone: options.standing === undefined && options.processes === 1,
       isUnderWay: (url) => this.#fetches.isUnderWay(url),
     })
     this.unsafe = unsafe.counts

@@ -29,6 +29,8 @@ export interface StorefrontCacheOptions extends Omit<
   browser: BrowserCaching
   ignoreQuery: readonly string[]
   invalidateOnUnsafe: UnsafeMode
+  /** How many processes of the daemon serve visitors. */
+  processes: number
   /** Whether pages may be served now, by the lease of this process; missing with one machine. */
   standing?: () => Standing
   /** Path prefixes of fragments, relative to the channel's URL. */

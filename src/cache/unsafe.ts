@@ -48,6 +48,8 @@ export interface UnsafeOptions {
   classifying: ClassifyOptions
   /** Whether other nodes may have pages that this one does not have. If so, the store also removes them. */
   hasOtherNodes: boolean
+  /** Whether all pages that are fetched, or wait to be stored, are known here: no other process serves visitors. */
+  isAlone: boolean
   /** Whether a page of this URL is being fetched and may be stored soon. */
   isUnderWay(url: string): boolean
   onError(message: string, error: unknown): void
@@ -69,7 +71,8 @@ export class UnsafeInvalidation {
   }
 
   /**
-   * Resolves once everything that the response invalidates is removed. Writes nothing when none of it can be cached. Never
+   * Resolves once everything that the response invalidates is removed. Writes nothing when none of it can be cached, as far as this process
+   * can tell alone. Never
    * throws a storage error. Null when the response invalidates nothing that could be cached.
    */
   after(
@@ -93,8 +96,8 @@ export class UnsafeInvalidation {
   }
 
   async #remove(urls: readonly string[]): Promise<void> {
-    const { store, isUnderWay, hasOtherNodes } = this.#options
-    if (!hasOtherNodes && !urls.some(isUnderWay) && (await store.count({ kind: 'urls', urls })) === 0) return
+    const { store, isUnderWay, isAlone } = this.#options
+    if (isAlone && !urls.some(isUnderWay) && (await store.count({ kind: 'urls', urls })) === 0) return
     for (const each of urls) this.#waiting.add(each)
     await (this.#next ??= this.#drop())
   }

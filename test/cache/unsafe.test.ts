@@ -112,6 +112,12 @@ describe('invalidation by a POST', () => {
     expect(site.cache.unsafe).toEqual({ pages: 0, writes: 0, failures: 0 })
   })
 
+  it('is written for other processes, whose pages may wait to be stored, although nothing is cached here', async () => {
+    const { removals, post } = await open({ processes: 2 })
+    await post('/to/a')
+    expect(removals).toEqual([['/to/a', '/a', '/other']])
+  })
+
   it('groups concurrent requests into few writes', async () => {
     const { site, removals, isCached, post } = await open()
     const targets = Array.from({ length: 64 }, (_, index) => `/${index}`)
