@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Failures } from './auth/failures.ts'
 import type { Config } from './config/schema.ts'
 import type { LoadedConfig } from './config/load.ts'
-import { limitsOf, timeoutsOf } from './config/origin-limits.ts'
+import { shareOf, timeoutsOf } from './config/origin-limits.ts'
 import { aliasesOf } from './config/single-shop.ts'
 import { steadyClock, type Clock } from './lib/clock.ts'
 import { ownSignals } from './lib/own-signals.ts'
@@ -200,9 +200,7 @@ export class App {
         ...cache,
         shared: await this.sharedPages(),
         types: cache.types as TypeRule[],
-        timeouts: timeoutsOf(origin),
-        limits: limitsOf(origin, at.processes),
-        processes: at.processes,
+        ...shareOf(origin, at.processes),
         onError: (message) => this.#onWarning(message),
         ...(this.usesThreads && this.node?.lease.reader),
       })

@@ -60,8 +60,8 @@ function allTags({ search, url }: Lookup, tags: readonly string[]): readonly str
 /** Fields that a 304 must not update, because they describe the body, which does not change (RFC 9111 §3.2). */
 const bodyFields = new Set(['content-length', 'content-encoding', 'content-range', 'age', 'set-cookie', 'set-cookie2'])
 
-/** A page updated by a 304: the received fields replace the old ones, and the times start anew (RFC 9111 §4.3.4). */
-export function freshenedDraft(page: Page, lookup: Lookup, response: Received, options: DraftOptions): PageDraft {
+/** The fields of a page that a 304 confirms: those received replace the old ones (RFC 9111 §4.3.4). */
+export function freshenedHeaders(page: Page, response: Received): HeaderPair[] {
   const update = withoutFields(visibleHeaders(response), bodyFields)
   const updated = new Set(update.map(([name]) => name.toLowerCase()))
   const headers = [...page.headers.filter(([name]) => !updated.has(name.toLowerCase())), ...update]
@@ -71,13 +71,28 @@ export function freshenedDraft(page: Page, lookup: Lookup, response: Received, o
       formatHttpDate(dateOf(response)),
     ])
   }
+  return headers
+}
+
+/**
+ * A page updated by a 304, whose times start anew.
+ *
+ * @param all `freshenedHeaders`
+ */
+export function freshenedDraft(
+  page: Page,
+  all: readonly HeaderPair[],
+  lookup: Lookup,
+  response: Received,
+  options: DraftOptions,
+): PageDraft {
   const tags = tagsOf(response.headers)
   const age = response.headers.filter(([name]) => name.toLowerCase() === 'age')
-  const lifetimes = lifetimesOf({ ...response, status: page.status, headers: [...headers, ...age] }, options)
-  const names = varyNames(headers)
+  const lifetimes = lifetimesOf({ ...response, status: page.status, headers: [...all, ...age] }, options)
+  const names = varyNames(all)
   return {
     ...page,
-    headers,
+    headers: withoutFields(all, new Set(directivesOf(all).unstoredFields)),
     tags: tags.length > 0 ? allTags(lookup, tags) : page.tags,
     states: hasField(response.headers, 'sw-invalidation-states') ? excludedStates(response.headers) : page.states,
     vary: secondaryKey(names === '*' ? [] : names, lookup),

@@ -23,6 +23,8 @@ export interface OriginFetch {
   started: number
   /** True for a warmup, which waits until the page is stored; a visitor gets it before. */
   patient: boolean
+  /** See `FetchTerms`. */
+  outlasts: boolean
   /** Fetches the page again without ESI markup; null when the shop was not told that it may use it. */
   withoutMarkup: (() => Promise<Fetched>) | null
 }
@@ -34,6 +36,15 @@ export interface Warming {
   slot: Slot | null
   /** Whether the shop is asked even if another node has the page. */
   force: boolean
+}
+
+/** What a fetch is made for. */
+export interface FetchTerms {
+  fence: Fence
+  /** Set for a warmup. A visitor who leaves does not abort a fetch: others may be waiting for the same page. */
+  warming?: Warming | undefined
+  /** Whether a stale page may replace errors of the shop, which then must not replace it. */
+  outlasts: boolean
 }
 
 export interface FetchOptions extends DraftOptions {

@@ -8,11 +8,13 @@ import { pieceSize } from '../pages/piece-digests.ts'
 import { Budget, collect, discard, passing, BudgetShare } from './body.ts'
 import { BodyEncoder, cheapEncodingFor, type EncodedBody } from './body-encoder.ts'
 import { variantMismatch } from './confirmations.ts'
-import { freshenedDraft, toDraft } from './draft.ts'
+import { freshenedDraft, freshenedHeaders, toDraft } from './draft.ts'
 import { capability, hasMarkup } from './esi/response.ts'
-import type { FetchOptions, OriginFetch, Warming } from './fetch-options.ts'
+import type { FetchOptions, FetchTerms, OriginFetch, Warming } from './fetch-options.ts'
 import {
+  assertWanted,
   emptyBody,
+  errorReason,
   instead,
   overflow,
   overlongReason,
@@ -29,7 +31,7 @@ import { Keeper } from './keeper.ts'
 import { reasonAgainst } from './probe.ts'
 import { reasonNotToStore } from './may-store.ts'
 import { searchMismatch } from './no-vary-search.ts'
-import { OriginError, toOriginError, type OriginResponse } from './origin.ts'
+import { toOriginError, type OriginResponse } from './origin.ts'
 import type { Lookup } from './lookup.ts'
 import { parseContentRange } from './range.ts'
 import { Parts, selection, type Part } from './parts.ts'
@@ -65,12 +67,11 @@ export class Fetcher {
 
   /**
    * @param stale a stored page to be validated; null for none
-   * @param warming set for a warmup. A visitor who leaves does not abort a fetch: others may be waiting for the same page
    * @throws OriginError when the origin gives no complete, valid response
    */
-  fetch(lookup: Lookup, stale: HeldPage | null, fence: Fence, warming?: Warming): Promise<Fetched> {
+  fetch(lookup: Lookup, stale: HeldPage | null, terms: FetchTerms): Promise<Fetched> {
     const part = stale === null ? this.#parts.find(lookup) : null
-    return this.#fetch(lookup, stale, fence, warming, this.#options.esi === 'auto', part)
+    return this.#fetch(lookup, stale, terms, this.#options.esi === 'auto', part)
   }
 
   /** Takes a page that another node has fetched; null when a purge has selected it meanwhile. */
@@ -81,11 +82,11 @@ export class Fetcher {
   async #fetch(
     lookup: Lookup,
     stale: HeldPage | null,
-    fence: Fence,
-    warming: Warming | undefined,
+    terms: FetchTerms,
     mayHaveMarkup: boolean,
     part: Part | null = null,
   ): Promise<Fetched> {
+    const { fence, warming, outlasts } = terms
     const { now, shared } = this.#options
     const { headers, sent } = storableHeaders(lookup.visit, lookup.channel, lookup.cookies)
     // A HEAD can validate a page that we hold; a HEAD of anything else is passed through.
@@ -99,7 +100,7 @@ export class Fetcher {
     try {
       if (this.#turns.isBusy) await this.#turns.next()
       response = await this.#send(lookup, head ? 'HEAD' : 'GET', [...headers, ...extra], warming)
-      const whole = () => this.#fetch(lookup, null, fence, warming, mayHaveMarkup)
+      const whole = () => this.#fetch(lookup, null, terms, mayHaveMarkup)
       const completed =
         part === null ? response : await this.#parts.complete(part, response, new BudgetShare(this.#budget))
       if (completed === null) return await instead(response.body, whole)
@@ -111,7 +112,8 @@ export class Fetcher {
         clock,
         started,
         patient: warming !== undefined,
-        withoutMarkup: mayHaveMarkup ? () => this.#fetch(lookup, null, fence, warming, false) : null,
+        outlasts,
+        withoutMarkup: mayHaveMarkup ? () => this.#fetch(lookup, null, terms, false) : null,
       }
       if (head && !describes(stale.page, response))
         return passedOn(received, 'a HEAD response without a matching validator')
@@ -151,11 +153,12 @@ export class Fetcher {
 
   async #freshen(context: OriginFetch, stale: HeldPage, response: Received): Promise<Fetched> {
     const { lookup, sent, fence } = context
-    const draft = freshenedDraft(stale.page, lookup, response, this.#options)
+    const headers = freshenedHeaders(stale.page, response)
+    const draft = freshenedDraft(stale.page, headers, lookup, response, this.#options)
     const forbidden =
-      searchMismatch(lookup.search, draft.headers) ??
+      searchMismatch(lookup.search, headers) ??
       variantMismatch(lookup.variantCookies, response.headers, this.#options.now()) ??
-      reasonNotToStore(lookup, draft.status, draft.headers, this.#options.defaultTtl) ??
+      reasonNotToStore(lookup, draft.status, headers, this.#options.defaultTtl) ??
       reflectionReason(lookup, sent, response, emptyBody)
     const page = forbidden ?? (await this.#keeper.freshen(stale, draft, context))
     const held =
@@ -168,20 +171,19 @@ export class Fetcher {
       status: response.status,
       notStored: typeof page === 'string' ? page : null,
       shareable: forbidden === null,
-      live: [...draft.headers, ...setCookieFields(response.headers)],
+      live: [...headers, ...setCookieFields(response.headers)],
     }
   }
 
   async #store(context: OriginFetch, response: Received & OriginResponse): Promise<Fetched> {
     const { lookup } = context
     const { maxPageSize } = this.#options
-    if (response.status === 304) {
-      discard(response.body)
-      throw new OriginError('the origin answered 304 to an unconditional request', 'broken', null)
-    }
+    assertWanted(response)
     const range = response.status === 206 ? parseContentRange(fieldValue(response.headers, 'content-range')) : null
     const notStored =
-      reasonAgainst(this.#options, lookup, response.status, response.headers) ?? partialReason(response, range)
+      reasonAgainst(this.#options, lookup, response.status, response.headers) ??
+      errorReason(response, context.outlasts) ??
+      partialReason(response, range)
     // Markup must not reach the visitor. What cannot be assembled is requested as a page without it.
     const withoutMarkup = hasMarkup(response.headers) ? context.withoutMarkup : null
     if (withoutMarkup !== null && response.status === 206) return instead(response.body, withoutMarkup)

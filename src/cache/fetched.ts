@@ -4,10 +4,10 @@ import type { Rejection } from '../pages/page-store.ts'
 import { discard } from './body.ts'
 import { connectionFields, hasField, withoutFields } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
-import type { Received } from './freshness.ts'
+import { serverErrors, type Received } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
 import { otherSearch } from './no-vary-search.ts'
-import type { OriginResponse } from './origin.ts'
+import { OriginError, type OriginResponse } from './origin.ts'
 import { reflectedField } from './reflection.ts'
 import { withoutSetCookie } from './set-cookie.ts'
 import type { HeldPage } from './view.ts'
@@ -107,6 +107,18 @@ export function reflectionReason(
 /** A page that is served but not stored. */
 export function unstored(draft: PageDraft, size: number): Page {
   return { ...draft, id: 0, size, hits: 0, hitMs: 0, usedAt: draft.cachedAt }
+}
+
+/** Why an error that may be stored is not. `outlasts`: see `FetchTerms`. */
+export function errorReason({ status }: OriginResponse, outlasts: boolean): string | null {
+  return outlasts && serverErrors.has(status) ? 'an error, and a stale page may be served instead' : null
+}
+
+/** @throws OriginError for a 304 to a request without a condition */
+export function assertWanted({ status, body }: OriginResponse): void {
+  if (status !== 304) return
+  discard(body)
+  throw new OriginError('the origin answered 304 to an unconditional request', 'broken', null)
 }
 
 export function partialReason({ status, headers }: OriginResponse, range: PageDraft['range']): string | null {

@@ -136,6 +136,9 @@ export function usability(page: PageDraft, now: number): Freshness {
   return now < page.staleAt + page.staleWhileRevalidate * 1000 ? 'stale-while-revalidate' : 'stale'
 }
 
+/** Statuses that a stale page may replace (RFC 5861 §4). */
+export const serverErrors: ReadonlySet<number> = new Set([500, 502, 503, 504])
+
 export type StaleReason = 'unreachable' | 'error'
 
 /** Whether a stale page may replace a failed fetch (RFC 9111 §4.2.4, RFC 5861 §4). */

@@ -7,7 +7,7 @@ export type ByteRange = { start: number; end: number }
  * unit, several ranges, or malformed. 'unsatisfiable' becomes a 416.
  */
 export function parseRange(header: string | null, size: number): ByteRange | 'unsatisfiable' | null {
-  const match = /^bytes=(\d*)-(\d*)$/i.exec(header?.replace(/[\t ]/g, '') ?? '')
+  const match = /^bytes[\t ]*=[\t ]*(\d*)[\t ]*-[\t ]*(\d*)$/i.exec(trimBlanks(header ?? ''))
   if (match === null || (match[1] === '' && match[2] === '')) return null
   if (match[1] === '') {
     const suffix = Number(match[2])

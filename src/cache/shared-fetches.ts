@@ -11,7 +11,7 @@ import type { Fetcher } from './fetch.ts'
 import { digest } from './ledger.ts'
 import type { Warming } from './fetch-options.ts'
 import { mayStoreLater, withoutCookies, type Fetched } from './fetched.ts'
-import { mayServeStale, usability, type StaleReason, type Freshness } from './freshness.ts'
+import { mayServeStale, serverErrors, usability, type StaleReason, type Freshness } from './freshness.ts'
 import { withoutVisitor, type Lookup } from './lookup.ts'
 import { dynamicBypass, isTypicalRequest } from './may-store.ts'
 import { otherSearch, type SearchRules } from './no-vary-search.ts'
@@ -20,9 +20,6 @@ import { hasValidator } from './validation.ts'
 import { selects } from './vary.ts'
 import type { HeldPage } from './view.ts'
 import { wantedBy } from './wanted.ts'
-
-/** Statuses that a stale page may replace (RFC 5861 §4). */
-export const serverErrors = new Set([500, 502, 503, 504])
 
 /** Statuses that say little about the response to the next request. */
 const passingErrors = new Set([...serverErrors, 429])
@@ -106,7 +103,13 @@ export class SharedFetches {
         stale = null
         flight?.restart(fence)
       }
-      const fetched = adopted ?? (await this.#fetcher.fetch(lookup, toValidate(lookup, stale), fence, warming))
+      const fetched =
+        adopted ??
+        (await this.#fetcher.fetch(lookup, toValidate(lookup, stale), {
+          fence,
+          warming,
+          outlasts: this.#outlasts(stale),
+        }))
       this.#learn(lookup, fetched)
       this.#noteWhyNotStored(lookup, fetched, stale)
       outcome = this.#outcome(lookup, fetched, stale)
@@ -192,7 +195,12 @@ export class SharedFetches {
 
   /** Whether an error left visitors with a stale page: it says nothing about whether the page may be stored. */
   #isFailure({ status }: Fetched, stale: HeldPage | null): boolean {
-    if (!passingErrors.has(status) || stale === null) return false
+    return passingErrors.has(status) && this.#outlasts(stale)
+  }
+
+  /** Whether visitors may get a stale page while the shop answers with errors. */
+  #outlasts(stale: HeldPage | null): boolean {
+    if (stale === null) return false
     const now = this.#options.now()
     return mayServeStale(stale.page, 'error', now) || usability(stale.page, now) === 'stale-while-revalidate'
   }

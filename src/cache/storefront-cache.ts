@@ -9,7 +9,7 @@ import { Assembler, templateOf } from './esi/assembler.ts'
 import { warmFragments } from './esi/warm-fragments.ts'
 import { Fetcher } from './fetch.ts'
 import { invalidated, type Fetched } from './fetched.ts'
-import { usability } from './freshness.ts'
+import { serverErrors, usability } from './freshness.ts'
 import { isLoop } from './forward.ts'
 import { HotPath } from './hot.ts'
 import { inFlight } from './in-flight.ts'
@@ -24,7 +24,7 @@ import { streamedAnswer } from './present.ts'
 import { Presenter } from './presenter.ts'
 import { probe, type Probed } from './probe.ts'
 import { answeringOriginErrors, loopAnswer, noChannel, originFailureText, plainAnswer, type Refuse } from './refusal.ts'
-import { serverErrors, SharedFetches } from './shared-fetches.ts'
+import { SharedFetches } from './shared-fetches.ts'
 import { toClassifyOptions, type StorefrontCacheOptions } from './storefront-options.ts'
 import { UnsafeInvalidation, type UnsafeCounts } from './unsafe.ts'
 import { hasValidator } from './validation.ts'
@@ -75,7 +75,6 @@ export class StorefrontCache {
       mode: options.invalidateOnUnsafe,
       classifying: this.classifying,
       hasOtherNodes: options.standing !== undefined,
-      isAlone: options.standing === undefined && options.processes === 1,
       isUnderWay: (url) => this.#fetches.isUnderWay(url),
     })
     this.unsafe = unsafe.counts

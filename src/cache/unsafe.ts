@@ -48,8 +48,8 @@ export interface UnsafeOptions {
   classifying: ClassifyOptions
   /** Whether other nodes may have pages that this one does not have. If so, the store also removes them. */
   hasOtherNodes: boolean
-  /** Whether all pages that are fetched, or wait to be stored, are known here: no other process serves visitors. */
-  isAlone: boolean
+  /** How many processes of this daemon serve visitors. The pages that others fetch, or have not stored yet, are unknown here. */
+  processes: number
   /** Whether a page of this URL is being fetched and may be stored soon. */
   isUnderWay(url: string): boolean
   onError(message: string, error: unknown): void
@@ -96,7 +96,8 @@ export class UnsafeInvalidation {
   }
 
   async #remove(urls: readonly string[]): Promise<void> {
-    const { store, isUnderWay, isAlone } = this.#options
+    const { store, isUnderWay, hasOtherNodes, processes } = this.#options
+    const isAlone = !hasOtherNodes && processes === 1
     if (isAlone && !urls.some(isUnderWay) && (await store.count({ kind: 'urls', urls })) === 0) return
     for (const each of urls) this.#waiting.add(each)
     await (this.#next ??= this.#drop())

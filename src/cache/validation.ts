@@ -1,5 +1,5 @@
 import type { HeaderPair, Page } from '../pages/page.ts'
-import { isStrong } from './conditional.ts'
+import { isStrong, matchesEntityTag } from './conditional.ts'
 import { fieldValue, hasField } from './fields.ts'
 import type { OriginResponse } from './origin.ts'
 
@@ -17,10 +17,14 @@ export function hasValidator(page: Page): boolean {
   return page.range === null && (hasField(page.headers, 'etag') || hasField(page.headers, 'last-modified'))
 }
 
-/** Whether a 304 is about the page that we hold (RFC 9111 §4.3.4): a strong validator in it must match the page's. */
+/** Whether a 304 is about the page that we hold (RFC 9111 §4.3.4): a validator in it must be the page's. */
 export function confirms(page: Page, response: OriginResponse): boolean {
   const etag = fieldValue(response.headers, 'etag')
-  return etag === null || !isStrong(etag) || etag === fieldValue(page.headers, 'etag')
+  const own = fieldValue(page.headers, 'etag')
+  if (etag !== null && isStrong(etag)) return etag === own
+  if (etag !== null && own !== null) return matchesEntityTag(etag, own)
+  const modified = fieldValue(response.headers, 'last-modified')
+  return modified === null || [null, modified].includes(fieldValue(page.headers, 'last-modified'))
 }
 
 /**

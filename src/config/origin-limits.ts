@@ -5,9 +5,11 @@ export function timeoutsOf({ connectTimeout, headersTimeout, idleTimeout, totalT
   return { connect: connectTimeout, headers: headersTimeout, idle: idleTimeout, total: totalTimeout }
 }
 
-/** The part of the limits of all processes that one of them has. */
-export function limitsOf({ maxConcurrent, queue, queueTimeout }: Config['origin'], processes: number) {
-  return { maxConcurrent: share(maxConcurrent, processes), queue: share(queue, processes), queueTimeout }
+/** What one of several processes may ask of the shop: its part of the limits. */
+export function shareOf(origin: Config['origin'], processes: number) {
+  const { maxConcurrent, queue, queueTimeout } = origin
+  const limits = { maxConcurrent: share(maxConcurrent, processes), queue: share(queue, processes), queueTimeout }
+  return { timeouts: timeoutsOf(origin), limits, processes }
 }
 
 /** At least 1, unless the limit is 0. */

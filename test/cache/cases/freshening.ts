@@ -4,6 +4,8 @@ export const tagged = (age = 10, tag = '"a"') => ({ 'Cache-Control': `max-age=${
 
 export const dated = { 'Cache-Control': 'max-age=10', 'Last-Modified': at(-100) }
 
+const broken = 'The shop is unreachable or sent an invalid response.\n'
+
 /** The origin answers 304 and the visitor gets the stored body. */
 export function confirmed(
   fields: Readonly<Record<string, string | readonly string[]>>,
@@ -82,14 +84,44 @@ export const freshening = [
       hit({ fields: { 'Set-Cookie': null } }),
     ],
   }),
-  rule('9111 §4.3.4', 'required', 'a 304 with another strong validator does not match the stored page', {
+  rule('9111 §5.2.2.4', 'required', 'fields named by no-cache are not stored when a page is validated', {
+    'update-no-cache-fields': [
+      miss({ ETag: '"a"', 'Cache-Control': 'max-age=10, no-cache="X-A"', 'X-A': '1', 'X-B': '1' }),
+      confirmed(
+        { ETag: '"a"', 'Cache-Control': 'max-age=60, no-cache="X-A, X-B"', 'X-A': '2' },
+        { fields: { 'X-A': '2', 'X-B': '1' } },
+      ),
+      hit({ fields: { 'X-A': null, 'X-B': null } }),
+    ],
+  }),
+  rule('9111 §4.3.4', 'required', 'a 304 with another validator does not match the stored page', {
+    'freshen-other-weak-etag': [
+      miss({ ...dated, ETag: 'W/"a"', 'Cache-Control': 'max-age=10, must-revalidate' }),
+      {
+        wait: 20,
+        asked: 2,
+        status: 502,
+        body: { text: broken },
+        reply: { status: 304, fields: { ...tagged(60, 'W/"b"') } },
+      },
+    ],
+    'freshen-other-date': [
+      miss({ ...dated, 'Cache-Control': 'max-age=10, must-revalidate' }),
+      {
+        wait: 20,
+        asked: 2,
+        status: 502,
+        body: { text: broken },
+        reply: { status: 304, fields: { 'Last-Modified': at(-50) } },
+      },
+    ],
     'freshen-other-etag': [
       miss({ ...tagged(), 'Cache-Control': 'max-age=10, must-revalidate' }),
       {
         wait: 20,
         asked: 2,
         status: 502,
-        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
+        body: { text: broken },
         reply: { status: 304, fields: tagged(60, '"b"') },
       },
     ],
@@ -99,7 +131,7 @@ export const freshening = [
       {
         asked: 1,
         status: 502,
-        body: { text: 'The shop is unreachable or sent an invalid response.\n' },
+        body: { text: broken },
         reply: { status: 304, fields: tagged(60) },
       },
       miss(tagged()),

@@ -92,6 +92,11 @@ const ifError = [
       miss(grace('stale-if-error=60')),
       stale({ wait: 20, reply: { fields: { 'Cache-Control': 'max-age=60' }, body: 'something', breaks: 'within' } }),
     ],
+    'sie-storable': [
+      miss(grace('stale-if-error=60')),
+      stale({ wait: 20, reply: { status: 503, fields: { 'Cache-Control': 'max-age=60' } } }),
+      stale({ reply: { status: 503 } }),
+    ],
     'sie-s-maxage': [
       miss({ 'Cache-Control': 's-maxage=10, stale-if-error=60' }),
       stale({ wait: 20, reply: { status: 503 } }),
