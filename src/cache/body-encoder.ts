@@ -20,11 +20,13 @@ import { OriginError } from './origin.ts'
 import type { HeldPage } from './view.ts'
 
 /**
- * A response body in its stored coding and in identity. `known` is false when the origin's Content-Encoding is
- * unsupported.
+ * A response body in its stored coding and in identity. `known` is false when it keeps the origin's Content-Encoding, which is unsupported
+ * or must not be changed; its bytes then count as identity.
  */
 export interface EncodedBody {
   identity: Buffer
+  /** The text of the body, where it differs from `identity`. */
+  decoded?: Buffer
   encoding: Encoding
   known: boolean
   bodies: HeldPage['bodies']
@@ -78,10 +80,13 @@ export class BodyEncoder {
       bodies: { identity: body },
     }
     if (received === null || body.length === 0) return plain
-    if (received !== 'identity') return this.#decode(body, received, share)
-    const worthIt =
-      isCompressible(fieldValue(response.headers, 'content-type'), body.length) &&
-      !directivesOf(response.headers).noTransform
+    const { noTransform } = directivesOf(response.headers)
+    if (received !== 'identity') {
+      const decoded = await this.#decode(body, received, share)
+      if (typeof decoded === 'string' || !noTransform) return decoded
+      return { ...plain, known: false, decoded: decoded.identity }
+    }
+    const worthIt = isCompressible(fieldValue(response.headers, 'content-type'), body.length) && !noTransform
     if (!this.#options.compression || !worthIt || response.status === 206) return plain
     // The encoded body is at most as large as the original.
     if (!share.take(body.length)) return 'budget'

@@ -24,11 +24,21 @@ export interface Content {
 /** Fields that are never stored: each response gets its own, or they are meant for one visitor (RFC 9111 §3.1). */
 const unstored = ['age', 'set-cookie', 'set-cookie2', 'content-length']
 
-/** Turns a storable response into a page. */
-export function toDraft(lookup: Lookup, response: Received, content: Content, options: DraftOptions): PageDraft {
+/**
+ * Turns a storable response into a page.
+ *
+ * @param isDecoded whether its Content-Encoding says nothing about the body any more
+ */
+export function toDraft(
+  lookup: Lookup,
+  response: Received,
+  isDecoded: boolean,
+  content: Content,
+  options: DraftOptions,
+): PageDraft {
   const directives = directivesOf(response.headers)
   const dropped = new Set([...unstored, ...directives.unstoredFields])
-  if (content.encoding !== 'identity') dropped.add('content-encoding')
+  if (isDecoded) dropped.add('content-encoding')
   const headers = withoutFields(visibleHeaders(response), dropped)
   if (!hasField(headers, 'date')) headers.push(['Date', formatHttpDate(dateOf(response))])
   const tags = tagsOf(response.headers)

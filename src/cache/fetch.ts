@@ -241,7 +241,7 @@ export class Fetcher {
   ): Promise<Fetched> {
     const { lookup, sent, fence, started } = context
     const { memory } = this.#options
-    const reflected = forbidden ?? reflectionReason(lookup, sent, response, encoded.identity)
+    const reflected = forbidden ?? reflectionReason(lookup, sent, response, encoded.decoded ?? encoded.identity)
     const content = {
       encoding: encoded.encoding,
       originalSize: encoded.identity.length,
@@ -249,7 +249,7 @@ export class Fetcher {
       range,
       ...(isTemplate && { fragments: await this.#options.fragmentsOf(lookup, encoded.identity) }),
     }
-    const draft = toDraft(lookup, response, content, this.#options)
+    const draft = toDraft(lookup, response, encoded.known, content, this.#options)
     const stored = encoded.bodies[encoded.encoding]!
     this.#parts.note(draft)
     const page = reflected ?? (await this.#keeper.keep(draft, stored, context))

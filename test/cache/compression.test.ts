@@ -161,6 +161,27 @@ describe('not compressed', () => {
     expect(site.store.findByUrl(`${shopUrl}/a`)[0]).toMatchObject({ encoding: 'identity', size: body.length })
   })
 
+  it('a body that the shop has compressed, where no-transform forbids changing it', async () => {
+    const body = zlib.gzipSync(html)
+    const coded = { ...fields, 'Cache-Control': 'public, s-maxage=60, no-transform', 'Content-Encoding': 'gzip' }
+    const { get } = await open({}, { fields: coded, body })
+    for (const answer of [await get('br'), await get('br, gzip'), await get()]) {
+      expect(answer.field('content-encoding')).toBe('gzip')
+      expect(answer.body.equals(body)).toBe(true)
+    }
+    const { site } = await open({}, { fields: coded, body: zlib.gzipSync(`${html} oddly-told-7`) })
+    const visit = { fields: { 'User-Agent': 'oddly-told-7' } }
+    expect((await site.visit('/a', visit)).field('cache-status')).toContain("reflects the request's user-agent")
+  })
+
+  it('an empty body in gzip, which is no gzip', async () => {
+    const { get } = await open({}, { fields: { ...fields, 'Content-Encoding': 'gzip' }, body: '' })
+    for (const answer of [await get('gzip'), await get('gzip')]) {
+      expect(answer.field('content-encoding')).toBeNull()
+      expect(answer.field('content-length')).toBe('0')
+    }
+  })
+
   it('every page when compression is off', async () => {
     const { get } = await open({ compression: false })
     const answer = await get('br, gzip')
