@@ -54,8 +54,8 @@ const failures: Record<BodyFailure, readonly [status: number, message: string]> 
 }
 
 /** The answer to a body that could not be read. */
-export function toBodyAnswer(failure: BodyFailure): WholeAnswer {
-  return errorAnswer(...failures[failure])
+export function toBodyAnswer(failure: BodyFailure, refuse = errorAnswer): WholeAnswer {
+  return refuse(...failures[failure])
 }
 
 /** The media type of a body without its parameters, in lower case; null without a Content-Type. */

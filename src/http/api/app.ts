@@ -2,6 +2,7 @@ import { H3, type H3Event } from 'h3'
 import { operations } from '../../operations/index.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { noChannel } from '../../cache/refusal.ts'
+import type { OwnPath } from '../../cache/own-path.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { addAdmin } from '../admin/page.ts'
 import { addSession, type SessionOptions } from '../admin/session.ts'
@@ -15,7 +16,7 @@ import { isInternal, toErrorAnswer } from './error-answer.ts'
 import { addHealth } from './health.ts'
 import { largestBody } from './input.ts'
 import { addMetrics } from './metrics-endpoint.ts'
-import { addTokenEndpoint } from './oauth.ts'
+import { addTokenEndpoint, refuseToken } from './oauth.ts'
 import { addOpenapi } from './openapi-page.ts'
 import { addOperations, refuseEarly } from './operations.ts'
 import type { ApiOptions } from './options.ts'
@@ -60,19 +61,21 @@ function prepare({ context }: H3Event, { isKnownHost }: ApiOptions): Answer | un
   if (place.kind === 'stray-stage') return errorAnswer(421, noChannel(accepted))
   // A stage endpoint belongs to a channel, so its Host is known; it has a smaller limit of its own.
   if (place.kind !== 'stage') {
-    if (place.kind !== 'health' && !isKnownHost(accepted.host)) return misdirected(accepted.host)
-    if (announcesMoreThan(request, largestBody)) return toBodyAnswer('too-large')
+    if (place.kind !== 'health' && !isKnownHost(accepted.host)) return misdirected(accepted.host, refuserOf(place))
+    if (announcesMoreThan(request, largestBody)) return toBodyAnswer('too-large', refuserOf(place))
   }
   reply.invite()
   return undefined
 }
 
+/** The form of errors at an endpoint: OAuth's, or the API's. */
+function refuserOf({ kind }: OwnPath): typeof errorAnswer {
+  return kind === 'token' ? refuseToken : errorAnswer
+}
+
 /** 421 for a Host that is no name of the daemon: an attacker has pointed a name at its address, or `server.names` lacks one. */
-function misdirected(host: string): Answer {
-  return errorAnswer(
-    421,
-    `${host} is not a name of this daemon. Add it to server.names if clients reach the daemon by it.`,
-  )
+function misdirected(host: string, refuse: typeof errorAnswer): Answer {
+  return refuse(421, `${host} is not a name of this daemon. Add it to server.names if clients reach the daemon by it.`)
 }
 
 async function answer(app: H3, exchange: Exchange, onError: ApiOptions['onError']): Promise<void> {
@@ -82,7 +85,7 @@ async function answer(app: H3, exchange: Exchange, onError: ApiOptions['onError'
     if (result !== null) reply.send(result, requestId(exchange))
   } catch (error) {
     if (isInternal(error)) onError(`${request.method} ${place.path} failed`, error)
-    reply.send(toErrorAnswer(error), requestId(exchange))
+    reply.send(toErrorAnswer(error, refuserOf(place)), requestId(exchange))
   }
 }
 

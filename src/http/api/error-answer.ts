@@ -19,17 +19,17 @@ const recordsLost =
  * Converts an error of a handler into its answer. `Pagecache-Error` and `Pagecache-Hint` carry the error's code and hint, percent-encoded, so
  * that a remote command ends as a local one does.
  */
-export function toErrorAnswer(error: unknown): WholeAnswer {
+export function toErrorAnswer(error: unknown, refuse = errorAnswer): WholeAnswer {
   if (error instanceof HTTPError && error.status < 500)
-    return errorAnswer(error.status, error.message, [...(error.headers ?? [])])
-  if (!(error instanceof PagecacheError)) return errorAnswer(500, neutral[500]!)
+    return refuse(error.status, error.message, [...(error.headers ?? [])])
+  if (!(error instanceof PagecacheError)) return refuse(500, neutral[500]!)
   const { status, code, hint, message } = error
   const replacement = code === 'STORE_LOST' ? recordsLost : neutral[status]
   const headers: HeaderPair[] = [['Pagecache-Error', code]]
   if (hint !== null && replacement === undefined) headers.push(['Pagecache-Hint', toField(hint)])
   if (status === 401) headers.push(['WWW-Authenticate', 'Bearer'])
   if (retryAfter[status] !== undefined) headers.push(['Retry-After', retryAfter[status]])
-  return errorAnswer(status, replacement ?? message, headers)
+  return refuse(status, replacement ?? message, headers)
 }
 
 /** Whether the operator must learn of an error from the log: it is a bug, or its answer hides the cause. */

@@ -34,7 +34,7 @@ export function addTokenEndpoint(app: H3, options: ApiOptions): void {
 async function answerToken({ context }: H3Event, options: ApiOptions): Promise<Answer | null> {
   const { request, reply } = context.exchange
   const body = await readBody(request, largestBody)
-  if (!Buffer.isBuffer(body)) return toBodyAnswer(body)
+  if (!Buffer.isBuffer(body)) return toBodyAnswer(body, refuseToken)
   if (options.app.config.auth.mode === 'shop') {
     if (await reply.pass(body, options.shop, unavailable)) return null
     return failure(503, 'temporarily_unavailable', 'The shop issues the tokens, but no sales channel is configured.')
@@ -165,6 +165,14 @@ function unknownClient({ headers }: IncomingMessage): Answer {
   const scheme = headers.authorization === undefined ? 'Bearer' : 'Basic realm="pagecache"'
   return failure(401, 'invalid_client', 'Wrong client ID or secret.', [['WWW-Authenticate', scheme]])
 }
+
+/** An error of any request to the daemon, in the form of the token endpoint. */
+export function refuseToken(status: number, message: string, headers?: readonly HeaderPair[]): WholeAnswer {
+  return failure(status, codes[status] ?? 'invalid_request', message, headers)
+}
+
+/** Borrowed from RFC 6749 §4.1.2.1, because §5.2 has no codes for failures of the server. */
+const codes: Readonly<Record<number, string>> = { 500: 'server_error', 503: 'temporarily_unavailable' }
 
 /** An error in OAuth's own form (RFC 6749 §5.2), with the API's `success` and `message`. */
 function failure(status: number, error: string, message: string, headers: readonly HeaderPair[] = []): WholeAnswer {

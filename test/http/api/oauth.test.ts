@@ -147,11 +147,20 @@ it.each([
     403,
     { method: 'POST', headers: { ...form, origin: 'null' }, body: 'grant_type=client_credentials' },
   ],
-  ['too large', 413, { method: 'POST', headers: form, body: 'x'.repeat(1024 * 1024 + 1) }],
+  ['a body that is announced too large', 413, { method: 'POST', headers: form, body: 'x'.repeat(1024 * 1024 + 1) }],
+  [
+    'a chunked body that is too large',
+    413,
+    { method: 'POST', headers: { ...form, 'transfer-encoding': 'chunked' }, body: 'x'.repeat(1024 * 1024 + 1) },
+  ],
+  ['a foreign Host', 421, { method: 'POST', headers: { ...form, host: 'evil.example' }, body: '' }],
 ])('%s: %d', async (_, status, request) => {
   const answer = await api.ask(path, request as never)
   expect(answer.status, answer.body.toString()).toBe(status)
-  expect(jsonOf(answer)).toMatchObject({ success: false, message: expect.any(String) as string })
+  const { message, ...oauth } = jsonOf(answer) as Record<string, unknown>
+  const error = expect.stringMatching(/^[a-z_]+$/) as string
+  expect(oauth).toEqual({ error, error_description: message, success: false })
+  expect(message).toMatch(/./)
 })
 
 it('rejects a secret in the URL', async () => {
