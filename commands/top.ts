@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { noTuiFlag } from '#src/cli/flags.ts'
 import { trafficTypes, visitorResults } from '#src/operations/traffic-live.ts'
 
@@ -20,6 +21,7 @@ Without a terminal and with --json, prints a line of JSON for each request.`
       command: `<%= config.bin %> <%= command.id %> --json --limit 1000 | jq -r 'select(.kind == "request").result' | sort | uniq -c`,
     },
   ]
+  static override exitCodes = exitCodes.withTarget
   static override flags = {
     result: Flags.option({
       options: visitorResults,

@@ -1,9 +1,10 @@
 import { exitCodeMeanings } from '../src/cli/exit-codes.ts'
+import { globalFlagNames } from '../src/cli/flags.ts'
 import type { Manifest } from './surface.ts'
 
 /** Generates docs/commands.md from the manifest. */
 export function commandReference({ commands }: Manifest): string {
-  const shared = Object.entries(commands['cache:stats']?.flags ?? {})
+  const shared = Object.entries(commands['cache:stats']?.flags ?? {}).filter(([name]) => globalFlagNames.includes(name))
   const head = [
     '# Commands',
     '',
@@ -18,12 +19,11 @@ export function commandReference({ commands }: Manifest): string {
     ...flagLines(shared),
     '',
   ]
-  const names = new Set(shared.map(([name]) => name))
-  return `${[...head, ...Object.entries(commands).flatMap(([id, command]) => section(id, command, names))].join('\n').trimEnd()}\n`
+  return `${[...head, ...Object.entries(commands).flatMap(([id, command]) => section(id, command))].join('\n').trimEnd()}\n`
 }
 
-function section(id: string, command: Manifest['commands'][string], shared: ReadonlySet<string>): string[] {
-  const own = Object.entries(command.flags).filter(([name]) => !shared.has(name))
+function section(id: string, command: Manifest['commands'][string]): string[] {
+  const own = Object.entries(command.flags).filter(([name]) => !globalFlagNames.includes(name))
   const args = Object.entries(command.args).map(
     ([name, { description, options, required }]) =>
       `- \`${name.toUpperCase()}\`${required ? '' : ' (optional)'}: ${description ?? ''}${options ? ` (${options.join(', ')})` : ''}`,

@@ -1,5 +1,4 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
-import { exitCodes } from '#src/cli/exit-codes.ts'
 import { findConfig } from '#src/operations/config.ts'
 
 export default class ConfigPath extends BaseCommand {
@@ -8,7 +7,6 @@ export default class ConfigPath extends BaseCommand {
     { description: 'Print the path', command: '<%= config.bin %> <%= command.id %>' },
     { description: 'Open it in an editor', command: '$EDITOR "$(<%= config.bin %> <%= command.id %>)"' },
   ]
-  static override exitCodes = exitCodes.local
 
   protected override tolerateFaults = true
   protected override reportsMismatch = false

@@ -27,6 +27,18 @@ it('exits with 1 if the file is not a pagecache database', async () => {
   expect((await run(['client:list'], { cwd, alone: true })).code).toBe(1)
 })
 
+it('documents the code of a command whose daemon is missing or unreachable', async () => {
+  const { commands } = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as {
+    commands: Record<string, { exitCodes: number[] }>
+  }
+  const cwd = await tempDir()
+  const top = await run(['top', '--json'], { cwd, alone: true })
+  expect([top.code, commands['top']!.exitCodes]).toEqual([3, expect.arrayContaining([3])])
+  const env = { PAGECACHE_SERVER: 'http://127.0.0.1:1', PAGECACHE_CLIENT_ID: 'id', PAGECACHE_CLIENT_SECRET: 'secret' }
+  const path = await run(['config:path'], { cwd, env, alone: true })
+  expect([path.code, commands['config:path']!.exitCodes], path.stderr).toEqual([5, expect.arrayContaining([4, 5])])
+})
+
 it('lists the documented exit codes of every command', async () => {
   const { commands } = JSON.parse(await readFile(new URL('../../oclif.manifest.json', import.meta.url), 'utf8')) as {
     commands: Record<string, { exitCodes?: number[] }>

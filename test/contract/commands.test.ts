@@ -29,6 +29,15 @@ describe('the stable surface', () => {
     }
   })
 
+  it('lists in the command reference as flags of every command only those that each has', () => {
+    const [, list = ''] = commandReference(manifest).split('Flags of every command:\n\n')
+    const names = [...list.split('\n\n', 1)[0]!.matchAll(/^- `--([\w-]+)/gm)].map(([, name]) => name!)
+    expect(names).toContain('json')
+    for (const [id, { flags }] of Object.entries(manifest.commands))
+      expect(Object.keys(flags), id).toEqual(expect.arrayContaining(names))
+    expect(commandReference(manifest)).toMatch(/## status\n[^#]*- `--watch`/)
+  })
+
   it('has an up-to-date command reference', () => {
     expect(read('docs/commands.md'), regenerate).toBe(commandReference(manifest))
   })
