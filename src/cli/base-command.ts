@@ -23,7 +23,7 @@ import { withTypedNames, type CommandInput } from './input-names.ts'
 import { interruptible } from './interrupt.ts'
 import { hasWarning, Messages } from './messages.ts'
 import { Output } from './output.ts'
-import { beforeChange, describeLoaded, type Session } from './session.ts'
+import { beforeChange, describeLoaded, nameOfLoaded, type Session } from './session.ts'
 import { TimeLimit } from './time-limit.ts'
 import { toUsageError } from './usage-error.ts'
 
@@ -130,8 +130,7 @@ export abstract class BaseCommand extends Command {
       const performer: Performer = {
         perform: (operation, input, follower) => performOperation(operation, context, input, follower),
       }
-      const { environment, places } = app.loaded
-      return work(this.#session(performer, app, app.signal, `${environment} ${places.projectDir}`))
+      return work(this.#session(performer, app, app.signal, nameOfLoaded(app.loaded)))
     })
   }
 
@@ -173,6 +172,7 @@ export abstract class BaseCommand extends Command {
       performer,
       app,
       signal,
+      isTimedOut: () => this.#timeLimit?.passed === true,
       sourceName,
       json: this.jsonEnabled(),
       quiet: this.#global.quiet,

@@ -8,6 +8,8 @@ export interface Session {
   /** Null when the operations run on a daemon named by `--server`. */
   app: App | null
   signal: AbortSignal
+  /** Whether `--timeout` has aborted `signal`, not the operator. */
+  isTimedOut(): boolean
   /** True when stdout carries the JSON value alone. */
   json: boolean
   /** True when only errors are printed. */
@@ -18,6 +20,11 @@ export interface Session {
   hold<T>(work: () => Promise<T>): Promise<T>
   /** Name of the daemon, or environment and project directory. */
   sourceName: string
+}
+
+/** `sourceName` of a command that runs on this machine. */
+export function nameOfLoaded({ environment, places }: LoadedConfig): string {
+  return `${environment} ${places.projectDir}`
 }
 
 /** Describes where a command runs on this machine, for `--debug`. */

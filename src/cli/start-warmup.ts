@@ -56,15 +56,16 @@ async function assertStarted({ performer, app, tell }: Session, id: string): Pro
   await warnWithoutWorkers({ app, report: (event) => void (event.kind === 'message' && tell(event.message)) })
 }
 
-function waitInLines({ performer, app, signal, tell }: Session, display: ProgressDisplay, id: string) {
+function waitInLines({ performer, app, signal, isTimedOut, tell }: Session, display: ProgressDisplay, id: string) {
   const onMessage = (message: string) => {
     display.end()
     tell(message)
   }
-  const onAbort = () => tell('\nFinishing the pages in progress; interrupt again to stop at once.')
-  signal.addEventListener('abort', onAbort, { once: true })
+  const onFinishing = () => {
+    if (!isTimedOut()) tell('\nFinishing the pages in progress; interrupt again to stop at once.')
+  }
   const onProgress = (progress: WarmupReport['progress']) => display.update(toAdvance(progress))
-  return reportWhenEnded({ performer, app, signal, onProgress, onMessage }, id)
+  return reportWhenEnded({ performer, app, signal, onProgress, onMessage, onFinishing }, id)
 }
 
 /** Waits with the terminal UI open. Leaving it ends the wait. */

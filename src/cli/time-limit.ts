@@ -9,6 +9,11 @@ export class TimeLimit {
   readonly #timers: NodeJS.Timeout[]
   #passed = false
 
+  /** Whether the command took longer than the limit. */
+  get passed(): boolean {
+    return this.#passed
+  }
+
   /** @param limit in milliseconds */
   constructor(limit: number) {
     this.#limit = limit

@@ -14,6 +14,8 @@ interface ReportOptions extends Pick<Session, 'performer' | 'app'> {
   signal: AbortSignal
   onProgress(progress: WarmupProgressRecord): void
   onMessage(message: string): void
+  /** See `waitForWarmup`. */
+  onFinishing?(): void
 }
 
 /** The state of a run when it has ended, or when waiting for it was interrupted. */
@@ -30,7 +32,7 @@ const reportedFailures = 10
 
 /** Waits for the end of a run and reports it. Reads through operations, so that it works for a daemon on another machine too. */
 export async function reportWhenEnded(
-  { performer, app, signal, onProgress, onMessage }: ReportOptions,
+  { performer, app, signal, ...listeners }: ReportOptions,
   id: string,
 ): Promise<WarmupReport> {
   await waitForWarmup({
@@ -38,11 +40,10 @@ export async function reportWhenEnded(
     readProgress: async () => (await performer.perform(readWarmupProgress, { progressId: id })).progress,
     pause: () => performer.perform(pauseWarmup, { progressId: id }),
     stop: signal,
-    onProgress,
-    onMessage,
+    ...listeners,
   })
   const { progress, discovery } = await performer.perform(watchWarmup, { progressId: id })
   const { items, reasons } = await performer.perform(listWarmupFailures, { progressId: id, limit: reportedFailures })
-  onProgress(progress!)
+  listeners.onProgress(progress!)
   return { progress: progress!, discovery: discovery!, reasons, failures: items }
 }

@@ -10,19 +10,26 @@ interface WaitOptions<Progress extends { status: WarmupStatus }> extends Omit<
   /** Null if the run belongs to a daemon on another machine. */
   app: App | null
   onMessage(message: string): void
+  /** Called if `stop` is aborted while workers of `app` process the run: they finish the pages in progress. */
+  onFinishing?(): void
 }
 
 /** Waits until a run has ended; with an app, its workers process the run while no other worker does (`waitForRun`). */
 export async function waitForWarmup<Progress extends { status: WarmupStatus }>({
   app,
   onMessage,
+  onFinishing,
   ...options
 }: WaitOptions<Progress>): Promise<void> {
   const { waitForRun } = await import('../warmup/run/wait.ts')
-  await waitForRun({ ...options, standby: app && standbyOf(app, onMessage), timing: realTiming })
+  await waitForRun({
+    ...options,
+    standby: app && standbyOf(app, onMessage, () => options.stop.aborted && onFinishing?.()),
+    timing: realTiming,
+  })
 }
 
-function standbyOf(app: App, onMessage: (message: string) => void): StandbyOptions {
+function standbyOf(app: App, onMessage: (message: string) => void, onStop: () => void): StandbyOptions {
   return {
     async hasOtherWorkers() {
       const { hasOtherWorkers } = await import('../warmup/run/active-workers.ts')
@@ -33,6 +40,7 @@ function standbyOf(app: App, onMessage: (message: string) => void): StandbyOptio
         import('./workers.ts'),
         import('./warmup.ts'),
       ])
+      stop.addEventListener('abort', onStop, { once: true })
       return consumeWith(app, [await makeWarmupHandler(app)], {
         kind: 'consumer',
         transports: ['async'],
@@ -40,7 +48,7 @@ function standbyOf(app: App, onMessage: (message: string) => void): StandbyOptio
         onEvent: (event) => {
           if ('error' in event) onMessage(event.error)
         },
-      })
+      }).finally(() => stop.removeEventListener('abort', onStop))
     },
   }
 }

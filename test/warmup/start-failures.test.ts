@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { start } from '../helpers/cli.ts'
+import { run, start } from '../helpers/cli.ts'
 import { runCommand } from '../helpers/commands.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
@@ -180,4 +183,38 @@ it('an interrupted run finishes requests in flight, is paused, and exits with 13
   })
   expect(requested.size).toBeLessThan(20)
   expect(origin.requests.filter(({ path }) => paths.includes(path))).toHaveLength(requested.size)
+})
+
+it('says that it finishes pages only if interrupted while it fetches some itself', async () => {
+  openShop('http://shop.example', ['/slow'])
+  let release = () => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  origin.on('/slow', async () => (await held, page('slow')))
+  const cwd = await project()
+  const worker = start(['messenger:consume', 'async'], { cwd })
+  await Promise.race([once(worker.stdout, 'data'), once(worker.stderr, 'data')])
+  const child = start(['warmup:start', '--wait'], { cwd })
+  const stderr = text(child.stderr)
+  child.stdout.resume()
+  const ended = once(child, 'close')
+  await until(() => expect(origin.hits('/slow')).toBe(1))
+  child.kill('SIGINT')
+  expect(await ended).toEqual([130, null])
+  expect(await stderr).toMatch(/Interrupted\. Other workers continue the warmup\.\n$/)
+  expect(await stderr).not.toContain('Finishing')
+  release()
+  worker.kill('SIGINT')
+  await once(worker, 'close')
+})
+
+it('--timeout is no interruption', async () => {
+  openShop('http://shop.example', ['/slow'])
+  // Asked after the command has started, so answered after its time limit.
+  origin.on('/slow', async () => (await setTimeout(2000), page('slow')))
+  const { code, stderr } = await run(['warmup:start', '--wait', '--timeout', '2s'], {
+    cwd: await project(),
+    alone: true,
+  })
+  expect([code, stderr]).toEqual([1, expect.stringContaining('No result within 2 s')])
+  expect(stderr).not.toContain('Finishing')
 })
