@@ -22,16 +22,14 @@ export default class MessengerStats extends BaseCommand {
   async run() {
     const { argv } = await this.parse(MessengerStats)
     const names = argv as string[]
-    return this.perform(messengerStatistics, {}, async ({ transports, workers }, output) => {
-      for (const name of names)
-        if (!transports.some((transport) => transport.name === name))
-          this.tell(`[WARNING] The "${name}" transport does not exist.`)
-      if (names.length > 0)
-        return presentTransports(
-          transports.filter(({ name }) => names.includes(name)),
-          output,
-        )
+    const statistics = await this.performing(({ performer }) => performer.perform(messengerStatistics, {}))
+    for (const name of names)
+      if (!statistics.transports.some((transport) => transport.name === name))
+        this.tell(`[WARNING] The "${name}" transport does not exist.`)
+    const transports = statistics.transports.filter(({ name }) => names.length === 0 || names.includes(name))
+    return this.show({ ...statistics, transports }, async ({ workers }, output) => {
       await presentTransports(transports, output)
+      if (names.length > 0) return
       output.line()
       await presentWorkers(workers, output)
     })

@@ -108,6 +108,10 @@ describe('messenger:stats and messenger:failed', () => {
       failed: 2,
     })
 
+    const chosen = await pagecache('messenger:stats', 'scheduler', 'nope', '--json')
+    expect(JSON.parse(chosen.stdout)).toMatchObject({ transports: [{ name: 'scheduler' }], failed: 2 })
+    expect(chosen.stderr).toContain('[WARNING] The "nope" transport does not exist.')
+
     const shown = await pagecache('messenger:failed:show')
     expect(shown.stdout).toContain('Id\tClass\tFailed at\tError')
     expect(shown.stdout).not.toContain('\u001b')
