@@ -58,12 +58,11 @@ export function typesPanel({ byType, byTypeDetailed, totalFiles }: Statistics): 
         span(padStart(share(count, totalFiles), 7), 'dim'),
         span(padStart(time(detail?.avgGenerationTime ?? 0), 10)),
         span(padStart(time(detail?.avgCacheHitTime ?? 0), 11)),
-        span('  '),
       ]
       const room = width - 53
-      return room < 8
-        ? figures
-        : [...figures, span(bar(totalFiles > 0 ? (count * 100) / totalFiles : 0, Math.min(room, 40)).done, 'accent')]
+      if (room < 8) return figures
+      const { done } = bar(totalFiles > 0 ? (count * 100) / totalFiles : 0, Math.min(room, 40))
+      return [...figures, span('  '), span(done, 'accent')]
     }
     const facts = [
       ['Pages', formatCount(count)],
