@@ -33,6 +33,11 @@ const globalLine = '--json, --env, --server, --quiet, --no-input, …: pagecache
 export default class Help extends OclifHelp {
   protected override CommandHelpClass = CommandHelp
 
+  protected override summary(command: Parameters<OclifHelp['summary']>[0]): string | undefined {
+    const summary = super.summary(command)
+    return summary === undefined ? undefined : this.wrap(summary, 0)
+  }
+
   override async showRootHelp(): Promise<void> {
     await super.showRootHelp()
     const rows = Object.entries(helpTopics).map(([name, { summary }]): [string, string] => [`help ${name}`, summary])

@@ -53,16 +53,17 @@ export class Output {
     return text.split('\n').flatMap((line) => wrapLine(line, most))
   }
 
-  /** Prints text after a label; on a terminal, wraps it and aligns further lines beneath the first. */
+  /** Prints text after a label; on a terminal, wraps it and aligns further lines beneath the first. With little room, all are below the label. */
   async hanging(label: string, text: string, color?: 'green' | 'yellow' | 'red'): Promise<void> {
-    const width = cells(label)
-    const indent = ' '.repeat(width)
+    const isBelow = this.columns - cells(label) < 20
+    const indent = ' '.repeat(isBelow ? 4 : cells(label))
     let lines = text.split('\n')
     if (this.columns !== Infinity) {
       const { default: wrapAnsi } = await import('wrap-ansi')
-      lines = wrapAnsi(text, Math.max(20, this.columns - width)).split('\n')
+      lines = wrapAnsi(text, Math.max(1, this.columns - indent.length)).split('\n')
     }
-    const head = color !== undefined && this.terminal && allowsColor() ? styleText(color, label) : label
+    const shown = isBelow ? `${label.trimEnd()}\n${indent}` : label
+    const head = color !== undefined && this.terminal && allowsColor() ? styleText(color, shown) : shown
     for (const [index, line] of lines.entries()) this.#write(`${index === 0 ? head : indent}${printable(line)}\n`)
   }
 

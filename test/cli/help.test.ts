@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { run } from '../helpers/cli.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { hasTmux, openTerminal } from '../helpers/tmux.ts'
 
@@ -16,6 +17,18 @@ it.runIf(hasTmux).each(['--help', 'cache --help', 'cache:list --help', 'help cac
     const screen = await terminal.see(/exit \d/)
     expect(screen).toContain('USAGE')
     expect(screen).toContain('exit 0')
+  },
+)
+
+it.runIf(hasTmux).each(['cache:list --help', 'help flags', 'help environment'])(
+  '%s breaks no word on a terminal of 40 columns',
+  async (args) => {
+    const cwd = await tempDir()
+    const whole = await run(args.split(' '), { cwd, alone: true })
+    const words = new Set(whole.stdout.split(/\s+/))
+    const terminal = await openTerminal(`node ${program} ${args}; echo exit $?`, { columns: 40, rows: 200, cwd })
+    const [screen] = (await terminal.see(/exit \d/)).split(/EXAMPLES|exit \d/)
+    expect(screen!.split(/\s+/).filter((word) => !words.has(word))).toEqual([])
   },
 )
 

@@ -102,6 +102,20 @@ it('wraps text after a label on a terminal only', async () => {
   expect(pipe.text()).toBe('warn  disk: 90 % of the space is used\n')
 })
 
+it('puts text below a label that leaves fewer than 20 cells', async () => {
+  const { output, text } = capture(true, 30)
+  await output.hanging('--server  ', 'Run on the daemon at this URL.')
+  await output.hanging('--server <url>  ', 'Run on the daemon at this URL.')
+  expect(text().split('\n')).toEqual([
+    '--server  Run on the daemon at',
+    '          this URL.',
+    '--server <url>',
+    '    Run on the daemon at this',
+    '    URL.',
+    '',
+  ])
+})
+
 it('says how long a list is if it is longer than shown, on a terminal', () => {
   const [terminal, pipe] = [capture(true), capture(false)]
   for (const { output } of [terminal, pipe]) output.more(50, 120, 'page')
