@@ -1,7 +1,7 @@
 import { BaseCommand } from '#src/cli/base-command.ts'
 import { presentList, type Column } from '#src/cli/list.ts'
 import { presentHours } from '#src/cli/present-purges.ts'
-import { formatDuration } from '#src/lib/format.ts'
+import { formatMs } from '#src/lib/format.ts'
 import { purgeStatistics, type PurgeStatistics } from '#src/operations/purge-log.ts'
 
 const tagColumns: readonly Column<PurgeStatistics['topTags'][number]>[] = [
@@ -36,7 +36,7 @@ export default class ReverseProxyStats extends BaseCommand {
         ['Purges', overview.totalPurges],
         ['URLs', overview.distinctUrls],
         ['Tags', overview.distinctTags],
-        ['Response time', overview.avgResponseTime === 0 ? null : formatDuration(overview.avgResponseTime / 1000)],
+        ['Response time', overview.avgResponseTime === 0 ? null : formatMs(overview.avgResponseTime)],
       ])
       await presentHours(hourly, output)
       if (topTags.length > 0 || !output.terminal)

@@ -1,3 +1,5 @@
+import { formatMs as formatMeasured } from '../lib/format.ts'
+
 const wholeNumber = new Intl.NumberFormat('en')
 /** As logs, commands and the daemon's statistics have them. */
 export const timeZone = 'UTC'
@@ -26,28 +28,9 @@ export function formatShare(part: number, whole: number): string {
   return formatRatio(whole === 0 ? null : part / whole)
 }
 
-/** Formats milliseconds. */
+/** A measured time in milliseconds. */
 export function formatMs(ms: number | null): string {
-  if (ms === null) return '–'
-  if (ms > 0 && ms < 0.05) return '< 0.1 ms'
-  if (ms >= 120_000) return formatSeconds(ms / 1000)
-  return ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : `${ms > 0 && ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
-}
-
-/** Formats a duration in seconds by its two largest units: `45 s`, `3 min 5 s`, `2 h 4 min`, `3 d 2 h`. */
-export function formatSeconds(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds))
-  const sizes = [86_400, 3_600, 60, 1]
-  const names = ['d', 'h', 'min', 's']
-  const first = sizes.findIndex((size) => whole >= size)
-  if (first < 0) return '0 s'
-  const parts = [first, first + 1].flatMap((index) => {
-    const size = sizes[index]
-    if (size === undefined) return []
-    const count = Math.floor((index === first ? whole : whole % sizes[first]!) / size)
-    return count === 0 ? [] : [`${count} ${names[index]}`]
-  })
-  return parts.join(' ')
+  return ms === null ? '–' : formatMeasured(ms)
 }
 
 /** Names the nodes that may serve old pages after a purge. */

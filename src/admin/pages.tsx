@@ -1,10 +1,11 @@
+import { formatDuration } from '../lib/format.ts'
 import { formatBytes } from '../lib/format-bytes.ts'
 import { printable } from '../lib/safe-text.ts'
 import { Form } from './actions.tsx'
 import type { Inspection, PageItem } from './answers.ts'
 import { useChannels } from './channels.ts'
 import { assertNamesPage, toUrls, type Channel } from './urls.ts'
-import { formatCounted, formatSeconds } from './format.ts'
+import { formatCounted } from './format.ts'
 import { Pager, useList } from './list.tsx'
 import { usePortion } from './log.tsx'
 import { Field, Known, Panel, Time } from './parts.tsx'
@@ -147,7 +148,7 @@ function Inspect({ channels }: { channels: readonly Channel[] }) {
                 rows={pages.map((page) => [
                   <Key text={page.key} />,
                   page.state,
-                  { by: page.freshnessLeft, shown: formatSeconds(page.freshnessLeft) },
+                  { by: page.freshnessLeft, shown: formatDuration(Math.max(0, page.freshnessLeft)) },
                   page.hits,
                   { by: page.size, shown: formatBytes(page.size) },
                   <Tags of={page.tags} />,

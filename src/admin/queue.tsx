@@ -1,9 +1,10 @@
+import { formatDuration } from '../lib/format.ts'
 import { printable } from '../lib/safe-text.ts'
 import { Act, Confirm, Danger, DangerZone } from './actions.tsx'
 import { Arriving } from './arriving.tsx'
 import type { FailedMessage, QueueStatistics, ShownMessage } from './answers.ts'
 import { useApi } from './api-context.ts'
-import { formatCount, formatCounted, formatSeconds } from './format.ts'
+import { formatCount, formatCounted } from './format.ts'
 import { ListSearch, Pager, useList } from './list.tsx'
 import { usePortion } from './log.tsx'
 import { Figure, Known, Panel, Time } from './parts.tsx'
@@ -78,7 +79,7 @@ function Message({ id }: { id: string }) {
 }
 
 function noteOn(transport: string, held: number, oldestAge: number | null): string {
-  const waits = oldestAge === null ? '' : `oldest waits ${formatSeconds(oldestAge)}`
+  const waits = oldestAge === null ? '' : `oldest waits ${formatDuration(oldestAge)}`
   // No worker processes failed messages.
   return [transport === 'failed' ? '' : `${held} in progress`, waits].filter(Boolean).join(', ')
 }

@@ -1,8 +1,9 @@
+import { formatDuration } from '../lib/format.ts'
 import { Act, Confirm } from './actions.tsx'
 import type { WarmupProgress, WarmupWatch } from './answers.ts'
 import { useApi } from './api-context.ts'
 import { TimeChart } from './chart.tsx'
-import { formatCount, formatCounted, formatMs, formatSeconds } from './format.ts'
+import { formatCount, formatCounted, formatMs } from './format.ts'
 import { Figure } from './parts.tsx'
 
 /** A run while it goes on, and what it has done. */
@@ -49,8 +50,8 @@ export function Progress({
         />
         <Figure
           name="Left"
-          value={live?.eta ? `about ${formatSeconds(live.eta.seconds)}` : '–'}
-          note={live?.eta ? `${formatSeconds(live.eta.low)} to ${formatSeconds(live.eta.high)}` : undefined}
+          value={live?.eta ? `about ${formatDuration(live.eta.seconds)}` : '–'}
+          note={live?.eta ? `${formatDuration(live.eta.low)} to ${formatDuration(live.eta.high)}` : undefined}
         />
         <Figure
           name="Shop time"

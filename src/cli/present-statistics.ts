@@ -1,5 +1,5 @@
 import { formatBytes } from '../lib/format-bytes.ts'
-import { formatDuration } from '../lib/format.ts'
+import { formatMs } from '../lib/format.ts'
 import type { Statistics } from '../operations/cache.ts'
 import { pageTypes, singular } from '../pages/page.ts'
 import { presentList, type Column } from './list.ts'
@@ -71,5 +71,5 @@ const columns: readonly Column<TypeStatistics>[] = [
 
 /** An average in seconds; 0: nothing was measured. */
 function formatAverage(seconds: number): string | null {
-  return seconds === 0 ? null : formatDuration(seconds)
+  return seconds === 0 ? null : formatMs(seconds * 1000)
 }

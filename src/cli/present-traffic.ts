@@ -1,5 +1,5 @@
 import { formatBytes } from '../lib/format-bytes.ts'
-import { formatCount, formatDuration } from '../lib/format.ts'
+import { formatCount, formatMs } from '../lib/format.ts'
 import type { Traffic, TrafficTotals } from '../operations/traffic.ts'
 import { drawChart, isWorthDrawing } from './chart.ts'
 import { presentList, type Column } from './list.ts'
@@ -27,9 +27,9 @@ export async function presentTraffic(
     ['Requests', formatCount(totals.requests)],
     ['Hit ratio', formatRatio(totals.hitRatio)],
     ['Sent', formatBytes(totals.bytes)],
-    ['95th percentile', formatMs(totals.p95)],
-    ['Shop, 95th percentile', formatMs(totals.originP95)],
-    ['Shop, in total', formatDuration(totals.originTime / 1000)],
+    ['95th percentile', showMs(totals.p95)],
+    ['Shop, 95th percentile', showMs(totals.originP95)],
+    ['Shop, in total', formatMs(totals.originTime)],
     ['Server errors', totals.statuses['5xx']],
   ])
   output.line()
@@ -67,11 +67,11 @@ function columnsOf(by: Grouping, channels: ReadonlyMap<string, string>): readonl
           },
         ]),
     { name: 'sent', value: ({ bytes }) => bytes, show: ({ bytes }) => formatBytes(bytes) },
-    { name: 'p95', value: ({ p95 }) => p95, show: ({ p95 }) => formatMs(p95) },
+    { name: 'p95', value: ({ p95 }) => p95, show: ({ p95 }) => showMs(p95) },
     {
       name: 'shop',
       value: ({ originTime }) => originTime,
-      show: ({ originTime }) => formatDuration(originTime / 1000),
+      show: ({ originTime }) => formatMs(originTime),
       minor: true,
     },
     { name: '4xx', value: ({ statuses }) => statuses['4xx'], minor: true },
@@ -112,6 +112,6 @@ export function formatRatio(share: number | null): string {
   return share === null ? '-' : `${(share * 100).toFixed(1)} %`
 }
 
-function formatMs(ms: number | null): string {
-  return ms === null ? '-' : formatDuration(ms / 1000)
+function showMs(ms: number | null): string {
+  return ms === null ? '-' : formatMs(ms)
 }

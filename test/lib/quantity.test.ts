@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { formatBytes } from '../../src/lib/format-bytes.ts'
-import { formatDuration } from '../../src/lib/format.ts'
+import { formatDuration, formatMs } from '../../src/lib/format.ts'
 import { parseDuration, parseSize, writeDuration, writeSize } from '../../src/lib/quantity.ts'
 
 it.each([
@@ -19,14 +19,22 @@ it.each([
 
 it.each([
   [0, '0 s'],
-  [0.00042, '0.42 ms'],
+  [0.00042, '0.4 ms'],
   [0.25, '250 ms'],
-  [12.7, '12 s'],
+  [12.7, '13 s'],
+  [119.6, '2 min'],
   [250, '4 min 10 s'],
   [7200, '2 h'],
   [93_600 + 59, '1 d 2 h'],
 ])('formats %d seconds as %s', (seconds, text) => {
   expect(formatDuration(seconds)).toBe(text)
+})
+
+it.each([
+  [7790, '7.79 s'],
+  [124_600, '2 min 5 s'],
+])('formats %d measured milliseconds as %s', (ms, text) => {
+  expect(formatMs(ms)).toBe(text)
 })
 
 describe('a duration', () => {
