@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { allowsColor } from '../config/environment.ts'
-import { plural } from '../lib/format.ts'
+import { formatCount, plural } from '../lib/format.ts'
 import { printable } from '../lib/safe-text.ts'
 import { cells } from './cells.ts'
 
@@ -40,7 +40,10 @@ export class Output {
     const width = Math.max(...pairs.map(([name]) => widthOf(name)))
     const indent = width + 1 + gap
     for (const [name, value] of pairs) {
-      const [first = '', ...more] = this.wrap(toText(value), indent)
+      const [first = '', ...more] = this.wrap(
+        this.terminal && typeof value === 'number' ? formatCount(value) : toText(value),
+        indent,
+      )
       this.line(`${name}:${' '.repeat(width - widthOf(name) + gap)}${first}`)
       for (const line of more) this.line(' '.repeat(indent) + line)
     }
@@ -69,7 +72,7 @@ export class Output {
 
   /** On a terminal, says that a list is longer than what is shown. */
   more(shown: number, total: number, noun: string, hint = 'Show more with --limit and --offset.'): void {
-    if (this.terminal && shown < total) this.prose(`${shown} of ${plural(total, noun)}. ${hint}`)
+    if (this.terminal && shown < total) this.prose(`${formatCount(shown)} of ${plural(total, noun)}. ${hint}`)
   }
 
   /**

@@ -1,4 +1,4 @@
-import { formatDuration, plural } from '../lib/format.ts'
+import { formatCount, formatDuration, plural } from '../lib/format.ts'
 import type { FailedMessage, FailedMessages, MessengerStatistics } from '../operations/messenger.ts'
 import { presentList, type Column } from './list.ts'
 import type { Output } from './output.ts'
@@ -109,7 +109,8 @@ export async function presentFailedMessages(
     )
   }
   await presentList({ columns: failedColumns, items, noun: 'message', empty: '' }, output, null)
-  if (items.length < total) output.prose(`${items.length} of ${plural(total, 'message')}. Show more with --max.`)
+  if (items.length < total)
+    output.prose(`${formatCount(items.length)} of ${plural(total, 'message')}. Show more with --max.`)
 }
 
 export function presentFailedMessage(message: FailedMessage, output: Output): void {

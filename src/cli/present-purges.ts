@@ -1,4 +1,4 @@
-import { plural } from '../lib/format.ts'
+import { formatCount, plural } from '../lib/format.ts'
 import type { Purged } from '../operations/purge.ts'
 import type { PurgeItemValue, PurgeStatistics } from '../operations/purge-log.ts'
 import { drawChart, isWorthDrawing } from './chart.ts'
@@ -34,7 +34,7 @@ export async function presentDoomed(items: readonly Doomed[], total: number, out
     { name: 'url', value: ({ url }) => url, kind: 'url' },
   ]
   if (items.length > 0) await presentList({ columns, items, noun: 'page', empty: '' }, output, null)
-  if (items.length < total) output.line(`... and ${total - items.length} more.`)
+  if (items.length < total) output.line(`... and ${formatCount(total - items.length)} more.`)
 }
 
 /** Prints how many pages were removed by each node, and which nodes may still serve them. */
@@ -43,7 +43,9 @@ export function presentRemoved(
   { nodes, unconfirmed = [] }: { nodes?: readonly Share[] | undefined; unconfirmed?: readonly string[] | undefined },
   output: Output,
 ): void {
-  const shares = nodes?.map((node) => `${node.name} ${node.pagesRemoved ?? node.filesDeleted}`).join(', ')
+  const shares = nodes
+    ?.map((node) => `${node.name} ${formatCount(node.pagesRemoved ?? node.filesDeleted ?? 0)}`)
+    .join(', ')
   output.prose(
     nodes === undefined ? `${what} here.` : `${what} on ${plural(nodes.length, 'node')}${shares && `: ${shares}`}.`,
   )
@@ -81,8 +83,10 @@ export async function presentTimeline(
 ): Promise<void> {
   await presentPurges({ items }, output, flags)
   if (!output.terminal || items.length === total) return
-  const position = offset > 0 ? `, before the latest ${offset}` : ', the latest'
-  output.prose(`${items.length} of ${plural(total, 'purge')}${position}. Show more with --limit and --offset.`)
+  const position = offset > 0 ? `, before the latest ${formatCount(offset)}` : ', the latest'
+  output.prose(
+    `${formatCount(items.length)} of ${plural(total, 'purge')}${position}. Show more with --limit and --offset.`,
+  )
 }
 
 const columns: readonly Column<PurgeItemValue>[] = [

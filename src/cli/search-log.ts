@@ -1,4 +1,5 @@
 import * as Flags from '@oclif/core/flags'
+import { formatCount } from '../lib/format.ts'
 import { PagecacheError } from '../errors.ts'
 import type { Given } from '../operations/operation.ts'
 import type { recentInvalidations, recentPurges } from '../operations/purge-log.ts'
@@ -28,7 +29,7 @@ export async function readLog<Op extends Searched>(
   // The total of a search counts the entries found so far, including skipped ones.
   let total = value.total
   while (items.length < limit && value.next !== null && value.next !== undefined && !signal.aborted) {
-    tell(`Searched back to ${value.searchedTo}; found ${total}.`)
+    tell(`Searched back to ${value.searchedTo}; found ${formatCount(total)}.`)
     const rest = { limit: limit - items.length, offset: Math.max(0, offset - total) }
     value = await perform({ search, before: value.next, ...rest } as Given<Op['input']>)
     items.push(...value.items)

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { PagecacheError } from '../errors.ts'
-import { plural } from '../lib/format.ts'
+import { formatCount, plural } from '../lib/format.ts'
 import { printable } from '../lib/safe-text.ts'
 import { operations } from '../operations/index.ts'
 import type { Given } from '../operations/operation.ts'
@@ -142,7 +142,7 @@ function toError(
   if (allowFailures || progress.failed_urls === 0) return null
   return new PagecacheError(
     'WARMUP_FAILED',
-    `${progress.failed_urls} of ${plural(progress.total_urls, 'URL')} could not be cached.`,
+    `${formatCount(progress.failed_urls)} of ${plural(progress.total_urls, 'URL')} could not be cached.`,
   )
 }
 

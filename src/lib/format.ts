@@ -3,9 +3,9 @@ export function formatCount(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
-/** A count with its noun: `1 file`, `2 files`. */
+/** A count with its noun: `1 file`, `2,000 files`. */
 export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /** Formats a measured time in milliseconds: `0.4 ms`, `250 ms`, `7.79 s`, from two minutes on `2 min 5 s`. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { formatCount } from '../lib/format.ts'
+import { plural } from '../lib/format.ts'
 import type { Statistics } from '../operations/cache.ts'
 import type { MessengerStatistics } from '../operations/messenger.ts'
 import type { ScheduledTasks } from '../operations/scheduled-task.ts'
@@ -69,7 +69,7 @@ export async function readLast(source: Source, feeds: Feeds, within: number): Pr
 export function monitorSummary({ hour, day, cache, warmup, purges, queue, tasks }: Partial<SystemState>): string[] {
   return [
     ...(hour && day ? [`visitors: ${visitorsInShort(hour, day)}`] : []),
-    ...(cache ? [`cache: ${formatCount(cache.totalFiles)} pages, ${cache.totalSizeFormatted}`] : []),
+    ...(cache ? [`cache: ${plural(cache.totalFiles, 'page')}, ${cache.totalSizeFormatted}`] : []),
     ...(warmup ? [`warmup: ${warmup.progress ? shortProgress(warmup.progress, warmup.live) : 'none yet'}`] : []),
     ...(purges ? [`purges: ${purgesInShort(purges)}`] : []),
     ...(queue ? [`queue: ${queueInShort(queue)}`] : []),

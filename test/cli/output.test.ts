@@ -102,6 +102,12 @@ it('wraps text after a label on a terminal only', async () => {
   expect(pipe.text()).toBe('warn  disk: 90 % of the space is used\n')
 })
 
+it('separates thousands of pairs on a terminal only', () => {
+  const [terminal, pipe] = [capture(true), capture(false)]
+  for (const { output } of [terminal, pipe]) output.pairs([['pages', 14_756]])
+  expect([terminal.text(), pipe.text()]).toEqual(['pages:  14,756\n', 'pages: 14756\n'])
+})
+
 it('puts text below a label that leaves fewer than 20 cells', async () => {
   const { output, text } = capture(true, 30)
   await output.hanging('--server  ', 'Run on the daemon at this URL.')
@@ -120,7 +126,9 @@ it('says how long a list is if it is longer than shown, on a terminal', () => {
   const [terminal, pipe] = [capture(true), capture(false)]
   for (const { output } of [terminal, pipe]) output.more(50, 120, 'page')
   terminal.output.more(2, 2, 'page')
-  expect(terminal.text()).toBe('50 of 120 pages. Show more with --limit and --offset.\n')
+  terminal.output.more(1000, 14_756, 'page')
+  const hint = 'Show more with --limit and --offset.'
+  expect(terminal.text()).toBe(`50 of 120 pages. ${hint}\n1,000 of 14,756 pages. ${hint}\n`)
   expect(pipe.text()).toBe('')
 })
 

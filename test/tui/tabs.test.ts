@@ -1,10 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { monitorTabs } from '../../src/tui/monitor-summary.ts'
 import { invalidationsPanel, purgesPanel } from '../../src/tui/tabs/purges/lists.ts'
-import { typesPanel } from '../../src/tui/tabs/overview/cache.ts'
 import { causes, purgeRate, type RecentPurges } from '../../src/tui/tabs/purges/values.ts'
 import { Session } from '../../src/tui/session.ts'
-import { lineWidth, toText } from '../../src/tui/text/line.ts'
+import { toText } from '../../src/tui/text/line.ts'
 import { cells } from '../../src/tui/text/width.ts'
 import { system, time } from './fake-system.ts'
 import { FakeSource } from './fake-source.ts'
@@ -53,9 +52,9 @@ it.each([
   expect(text(120, rows).split('\n').filter(isChart)).toHaveLength(lines)
 })
 
-it.each([51, 52, 60, 61, 120])('a row of page types fits into %i cells', (width) => {
-  const { rows } = typesPanel(system()['cache.stats'] as never)
-  expect(rows.map(({ line }) => lineWidth(line(width)) <= width)).not.toContain(false)
+it('a terminal with room for one line shows the pages with separated thousands', async () => {
+  const { text } = start()
+  await until(() => expect(text(50, 4)).toContain('73,680 pages'))
 })
 
 describe.each(monitorTabs.map(({ id }, index) => [id, String(index + 1)] as const))('the tab %s', (id, key) => {

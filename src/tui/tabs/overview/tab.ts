@@ -1,3 +1,4 @@
+import { plural } from '../../../lib/format.ts'
 import type { cacheStatistics } from '../../../operations/cache.ts'
 import type { listNodes } from '../../../operations/cluster.ts'
 import type { readStatus } from '../../../operations/status.ts'
@@ -60,7 +61,7 @@ export const overviewTab = defineTab({
         now,
       ),
       run: null,
-      short: cache ? `${cache.totalFiles} pages, ${cache.totalSizeFormatted}` : 'loading …',
+      short: cache ? `${plural(cache.totalFiles, 'page')}, ${cache.totalSizeFormatted}` : 'loading …',
     }
   },
 })

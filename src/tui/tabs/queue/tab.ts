@@ -1,4 +1,4 @@
-import { formatCount } from '../../../lib/format.ts'
+import { formatCount, plural } from '../../../lib/format.ts'
 import type { listFailedMessages, messengerStatistics, MessengerStatistics } from '../../../operations/messenger.ts'
 import { emptyView, gap } from '../../block.ts'
 import { stalest } from '../../stale.ts'
@@ -34,5 +34,5 @@ export function queueInShort({ transports, workers, failed }: MessengerStatistic
     formatCount(
       transports.filter(({ name }) => name !== 'failed').reduce((total, transport) => total + transport[field], 0),
     )
-  return `${sum('waiting')} waiting, ${sum('held')} in progress, ${formatCount(failed)} failed, ${workers.length} ${workers.length === 1 ? 'worker' : 'workers'}`
+  return `${sum('waiting')} waiting, ${sum('held')} in progress, ${formatCount(failed)} failed, ${plural(workers.length, 'worker')}`
 }
