@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '#src/cli/base-command.ts'
+import { exitCodes } from '#src/cli/exit-codes.ts'
 import { pageTypeFlag, sinceFlag } from '#src/cli/flags.ts'
 import { groupings, presentTraffic } from '#src/cli/present-traffic.ts'
 import { readTraffic } from '#src/operations/traffic.ts'
@@ -18,6 +19,7 @@ export default class CacheTraffic extends BaseCommand {
       command: '<%= config.bin %> <%= command.id %> --since 7d --json | jq .totals.hitRatio',
     },
   ]
+  static override exitCodes = exitCodes.withTarget
   static override flags = {
     since: sinceFlag,
     by: Flags.option({ options: groupings, default: 'type', summary: 'Rows of the table.', helpValue: '<group>' })(),

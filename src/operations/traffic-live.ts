@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import { PagecacheError } from '../errors.ts'
 import { trafficTypes, visitorResults } from '../traffic/traffic.ts'
 import { count, described, optionalId, success, succeeded } from './fields.ts'
+import { assertKnownChannel } from './known-channel.ts'
 import { defineOperation } from './operation.ts'
 import { toOwnNode } from './own-node.ts'
 
@@ -58,7 +59,8 @@ export const liveTraffic = defineOperation({
   output: z.object({ success }),
   events,
   http: { method: 'GET', path: '/traffic/live' },
-  async run({ app, signal, emit = () => {} }, { salesChannelId, path, ...filter }) {
+  async run({ app, signal, emit = () => {} }, { salesChannelId = '', path, ...filter }) {
+    assertKnownChannel(app, salesChannelId)
     const { watchLive } = await import('../traffic/live/watch-live.ts')
     let found = false
     await watchLive({

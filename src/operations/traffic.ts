@@ -4,6 +4,7 @@ import { dayLength } from '../lib/moment.ts'
 import { parseDuration } from '../lib/quantity.ts'
 import { trafficTypes } from '../traffic/traffic.ts'
 import { count, described, optionalId, success, succeeded } from './fields.ts'
+import { assertKnownChannel } from './known-channel.ts'
 import { defineOperation } from './operation.ts'
 
 const milliseconds = described(z.number(), 'milliseconds')
@@ -73,7 +74,7 @@ export const readTraffic = defineOperation({
     ),
   }),
   http: { method: 'GET', path: '/traffic' },
-  async run({ app }, { bucket, type, salesChannelId, ...range }) {
+  async run({ app }, { bucket, type, salesChannelId = '', ...range }) {
     const [{ readTraffic: read }, { storageRemedy }] = await Promise.all([
       import('../traffic/read-traffic.ts'),
       import('../cache/storage-remedy.ts'),
@@ -83,9 +84,11 @@ export const readTraffic = defineOperation({
       ...toRange(range, now),
       bucket: bucket ?? null,
       type,
-      salesChannelId: salesChannelId === '' ? undefined : salesChannelId,
+      salesChannelId: salesChannelId || undefined,
     }
     const { topMisses, ...traffic } = await read((await app.records()).db, question, now)
+    // A channel that was removed from the configuration has counts of the time before.
+    if (traffic.totals.requests === 0) assertKnownChannel(app, salesChannelId)
     const withRemedies = topMisses.map((miss) => ({ ...miss, remedy: storageRemedy(miss.reason) }))
     return { ...succeeded, ...traffic, topMisses: withRemedies }
   },
