@@ -39,8 +39,10 @@ export default class ReverseProxyStats extends BaseCommand {
         ['Response time', overview.avgResponseTime === 0 ? null : formatMs(overview.avgResponseTime)],
       ])
       await presentHours(hourly, output)
-      if (topTags.length > 0 || !output.terminal)
+      if (topTags.length > 0 || !output.terminal) {
         await presentList({ columns: tagColumns, items: topTags, noun: 'tag', empty: '' }, output, null)
+        if (proxies.length > 0) output.line()
+      }
       if (proxies.length > 0)
         await presentList({ columns: proxyColumns, items: proxies, noun: 'proxy', empty: '' }, output, null)
     })

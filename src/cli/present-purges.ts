@@ -105,11 +105,13 @@ const columns: readonly Column<PurgeItemValue>[] = [
 /** Draws the purges of the last hours on a terminal; prints a row for each hour in a pipe. */
 export async function presentHours(hourly: PurgeStatistics['hourly'], output: Output): Promise<void> {
   output.line()
-  if (!output.terminal)
-    return output.table(
-      ['hour', 'purges'],
-      hourly.map(({ hour, purges, partial }) => [partial ? `${hour} (partial)` : hour, purges]),
+  if (!output.terminal) {
+    await output.table(
+      ['hour', 'purges', 'note'],
+      hourly.map(({ hour, purges, partial }) => [hour, purges, partial ? 'partial' : null]),
     )
+    return output.line()
+  }
   if (hourly.every(({ purges }) => purges === 0)) return output.prose('No purge in the last 24 hours.')
   const points = hourly.map(({ hour, purges }) => ({ label: `${hour.slice(11, 16)} UTC`, value: purges }))
   if (!isWorthDrawing(points))

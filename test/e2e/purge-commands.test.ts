@@ -92,6 +92,10 @@ it('purges by command while a daemon serves: output, removed pages and logs', as
   const stats = JSON.parse(await run('reverse-proxy:stats', '--json')) as { overview: object; proxies: object[] }
   expect(stats.overview).toMatchObject({ totalPurges: 4, distinctUrls: 2, distinctTags: 2 })
   expect(stats.proxies).toMatchObject([{ name: 'varnish-1' }])
+  const tables = (await run('reverse-proxy:stats')).split('\n\n')
+  const heads = ['Purges: 4', 'hour\tpurges\tnote', 'tag\tpurges', expect.stringMatching(/^proxy\tstate/) as string]
+  expect(tables.map((table) => table.split('\n', 1)[0])).toEqual(heads)
+  for (const row of tables[1]!.split('\n').slice(1)) expect(Date.parse(row.split('\t', 1)[0]!)).not.toBeNaN()
   if (process.env['SHOW_OUTPUT'])
     for (const command of ['url-flow', 'recent', 'stats', 'urls'])
       console.log(await run(`reverse-proxy:${command}`, ...(command === 'url-flow' ? [`${daemon.url}/shoes/`] : [])))
