@@ -38,7 +38,7 @@ export default class Init extends BaseCommand {
     const shop =
       flags.shop ??
       (origin === undefined && this.mayAsk && mayWrite
-        ? await this.choose('Which kind of shop is it?', ['plain', 'shopware'], false)
+        ? await this.choose('Which kind of shop is it?', ['plain', 'shopware'], { yes: false })
         : undefined)
     return this.perform(initProject, { url, origin, shop, ttl, force }, (value, output) => {
       output.prose(`Wrote ${value.file}.`)

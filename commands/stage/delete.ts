@@ -35,9 +35,9 @@ export default class StageDelete extends BaseCommand {
     const { args, flags } = await this.parse(StageDelete)
     const { id, name } = await this.find(stageKind, args.id)
     const stage = name === null ? id : `${name} (${id})`
-    const events =
-      flags.events ??
-      (await this.choose(`Delete the stage ${stage} and keep or remove its events?`, eventChoices, flags.yes))
+    const hint = 'Add --events keep or --events remove, and --yes to confirm. --yes alone keeps the events.'
+    const question = `Delete the stage ${stage} and keep or remove its events?`
+    const events = flags.events ?? (await this.choose(question, eventChoices, { yes: flags.yes, hint }))
     if (flags.events !== undefined) await this.confirm(`Delete the stage ${stage} and ${events} its events?`, flags.yes)
     return this.perform(deleteStage, { id, events }, (value, output) => {
       output.prose(

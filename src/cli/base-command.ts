@@ -203,11 +203,11 @@ export abstract class BaseCommand extends Command {
   protected async choose<const Choice extends string>(
     question: string,
     choices: readonly [Choice, ...Choice[]],
-    yes: boolean,
+    options: { yes: boolean; hint?: string },
   ): Promise<Choice> {
     const { choose } = await import('./confirm.ts')
     const text = (await this.#questionPrefix()) + question
-    return choose(text, choices, { yes, interactive: this.#global.interactive })
+    return choose(text, choices, { ...options, interactive: this.#global.interactive })
   }
 
   /** Prefix of a question about a daemon on another machine. */

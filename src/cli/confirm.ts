@@ -11,6 +11,8 @@ export interface AskOptions {
   yes: boolean
   /** False with `--no-input`. */
   interactive: boolean
+  /** What to add without a terminal. */
+  hint?: string
 }
 
 /**
@@ -18,9 +20,9 @@ export interface AskOptions {
  *
  * @throws USAGE without a terminal or with `--no-input`, DECLINED unless the answer is yes, INTERRUPTED at Ctrl-C
  */
-export async function confirm(question: string, { yes, interactive }: AskOptions): Promise<void> {
-  if (yes) return
-  const answer = await ask(question, '[y/N]', interactive)
+export async function confirm(question: string, options: AskOptions): Promise<void> {
+  if (options.yes) return
+  const answer = await ask(question, '[y/N]', options)
   if (!/^y(es)?$/i.test(answer)) throw declined()
 }
 
@@ -32,21 +34,25 @@ export async function confirm(question: string, { yes, interactive }: AskOptions
 export async function choose<const Choice extends string>(
   question: string,
   choices: readonly [Choice, ...Choice[]],
-  { yes, interactive }: AskOptions,
+  options: AskOptions,
 ): Promise<Choice> {
-  if (yes) return choices[0]
-  const answer = await ask(question, `(${choices.join('/')})`, interactive)
+  if (options.yes) return choices[0]
+  const answer = await ask(question, `(${choices.join('/')})`, options)
   const chosen = choices.find((choice) => choice === answer.toLowerCase())
   if (chosen === undefined) throw declined()
   return chosen
 }
 
-async function ask(question: string, answers: string, interactive: boolean): Promise<string> {
+async function ask(
+  question: string,
+  answers: string,
+  { interactive, hint = 'Add --yes to confirm.' }: AskOptions,
+): Promise<string> {
   if (!interactive || !process.stdin.isTTY || !process.stderr.isTTY) {
     throw new PagecacheError(
       'USAGE',
       `${question} Confirmation is required, but ${interactive ? 'there is no terminal' : '--no-input is set'}.`,
-      { hint: 'Add --yes to confirm.' },
+      { hint },
     )
   }
   const prompt = createInterface({ input: process.stdin, output: process.stderr })

@@ -70,6 +70,6 @@ export function toConcurrency(given: string): number | null {
   if (concurrency >= 1 && concurrency <= maxWarmupConcurrency) return concurrency
   throw new PagecacheError(
     'USAGE',
-    `Expected a whole number from 1 to ${maxWarmupConcurrency} or default, not ${JSON.stringify(given)}.`,
+    `CONCURRENCY: expected a whole number from 1 to ${maxWarmupConcurrency} or default, not ${JSON.stringify(given)}.`,
   )
 }

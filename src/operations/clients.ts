@@ -24,7 +24,7 @@ const clientView = z.object({
   revokedBy: described(z.nullable(z.string()), 'the client that revoked it over the API'),
 })
 
-const nameError = 'expected a name of 1 to 200 characters'
+const nameError = 'expected a name of 1 to 200 characters, without control characters'
 
 export const createApiClient = defineOperation({
   name: 'client.create',

@@ -18,9 +18,8 @@ function prose(most: number) {
 }
 
 const yesOrNo = z.boolean({ error: 'expected true or false' })
-export const stageName = line(200, 'expected a name of 1 to 200 characters').check(
-  z.minLength(1, { error: 'expected a name of 1 to 200 characters' }),
-)
+const nameError = 'expected a name of 1 to 200 characters, without control characters'
+export const stageName = line(200, nameError).check(z.minLength(1, { error: nameError }))
 /** Text of a button, also read by screen readers, so it must not be empty. */
 const label = line(100).check(z.minLength(1, { error: 'expected a label' }))
 const callToAction = z.object(

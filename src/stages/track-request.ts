@@ -27,8 +27,8 @@ const maxDepth = 8
 export function readTrackRequest(body: Buffer): TrackRequest {
   const fields = toFields(body)
   const { popupId, eventType } = fields
-  if (popupId === undefined || popupId === null || popupId === '') throw invalid('popupId: is missing')
-  if (eventType === undefined || eventType === null || eventType === '') throw invalid('eventType: is missing')
+  if (popupId === undefined || popupId === null || popupId === '') throw invalid('popupId: missing')
+  if (eventType === undefined || eventType === null || eventType === '') throw invalid('eventType: missing')
   const stageId = typeof popupId === 'string' ? canonicalUuid(popupId) : null
   if (stageId === null) throw invalid('popupId: expected the UUID of a stage')
   const type = eventTypes.find((known) => known === eventType)

@@ -37,7 +37,7 @@ it('covers every command that asks for confirmation', async () => {
 
 it.each(Object.entries(confirmed))('%s refuses to run without a terminal and without --yes', async (command, args) => {
   const { code, stdout, stderr } = await run([command, ...args], { cwd: await tempDir(), input: 'y\n' })
-  expect(stderr).toMatch(/there is no terminal\.\nAdd --yes to confirm\.\n$/)
+  expect(stderr).toMatch(/there is no terminal\.\nAdd .*--yes to confirm\./)
   expect([code, stdout]).toEqual([2, ''])
   // The message names the flag, although there is no terminal either.
   expect((await run([command, ...args, '--no-input'], { cwd: await tempDir() })).stderr).toContain('--no-input is set')

@@ -52,7 +52,12 @@ describe('wrong usage', () => {
       '',
     ],
     [['stage:create', 'x', '--cta-label', 'Go'], 'Error: --cta-url: expected an http or https URL', ''],
-    [['stage:create', ''], 'Error: NAME: expected a name of 1 to 200 characters\n', ''],
+    [
+      ['stage:create', 'a\u001b[31mb'],
+      'NAME: expected a name of 1 to 200 characters, without control characters\n',
+      '',
+    ],
+    [['warmup:concurrency', '0'], 'Error: CONCURRENCY: expected a whole number from 1 to 256 or default', ''],
     [['stage:create', 'x', '--cta-url', '/a'], 'Error: --cta-url also needs --cta-label.\n', ''],
     [
       ['stage:create', 'x', '--text', 'a', '--html-file', 'b'],
@@ -71,7 +76,11 @@ describe('wrong usage', () => {
     [['warmup:start', '--batch-size', '0'], 'Error: --batch-size: expected a whole number from 1 to 1000\n', ''],
     [['purge:url', 'http://a/', 'nothing'], 'Error: URLS: ', ''],
     [['purge:entity', 'product', 'nothing'], 'Error: ID: "nothing" is not an id\n', ''],
-    [['client:create', ' \u0007'], 'Error: NAME: expected a name of 1 to 200 characters\n', ''],
+    [
+      ['client:create', ' \u0007'],
+      'Error: NAME: expected a name of 1 to 200 characters, without control characters\n',
+      '',
+    ],
     [
       ['cache:stats', '--server', 'http://user:canary@a', '--profile', 'b'],
       'Error: --profile and --server cannot be combined.\n',

@@ -55,7 +55,7 @@ describe('the commands of stages', () => {
     expect((await runCommand(['stage:preview', id], cwd)).stderr).toContain('There is no sales channel')
     expect(await runCommand(['stage:delete', id], cwd)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--yes') as string,
+      stderr: expect.stringContaining('--events remove, and --yes to confirm. --yes alone keeps the events.') as string,
     })
     expect(await runCommand(['stage:delete', id, '--events', 'remove', '--yes'], cwd)).toMatchObject({
       code: 0,

@@ -8,9 +8,9 @@ const openStorefront = shareStorefronts()
 describe('rejected requests', () => {
   const id = '0190c0de-0000-7000-8000-00000000000a'
   it.each([
-    ['no popupId', { eventType: 'close' }, /popupId/],
+    ['no popupId', { eventType: 'close' }, /popupId: missing/],
     ['an empty popupId', { popupId: '', eventType: 'close' }, /popupId/],
-    ['no eventType', { popupId: id }, /eventType/],
+    ['no eventType', { popupId: id }, /eventType: missing/],
     ['an unknown eventType', { popupId: id, eventType: 'hover' }, /impression, cta_click, close, permanent_dismiss/],
     ['an inherited eventType', { popupId: id, eventType: 'toString' }, /eventType/],
     ['a popupId that is no id', { popupId: '../../etc', eventType: 'close' }, /popupId/],

@@ -107,7 +107,7 @@ export function missesPanel({ topMisses }: Traffic): Panel {
   const head = (width: number) => [
     span(`${padStart('misses', 8)}${padStart('shop', 8)}  ${padEnd('reason', whyCells(width))}  path`),
   ]
-  return { id: 'misses', title: 'Misses, 1 h', total: null, rows, head, empty: 'No misses in the last hour.' }
+  return { id: 'misses', title: 'Misses, last hour', total: null, rows, head, empty: 'No misses in the last hour.' }
 }
 
 /** The host before the path. */
