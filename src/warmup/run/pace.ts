@@ -17,8 +17,11 @@ export interface Pace {
   limit: number
   /** No request starts before this time. */
   notBefore: number
-  /** Smoothed latency of the unstrained origin; null before the first response. */
+  /** Mean latency of the origin while it is not throttled; null before the first response. */
   usual: number | null
+  /** How many responses it comes from, and when the last of them arrived. */
+  answers: number
+  answeredAt: number
   /** Smoothed current latency; null before the first response. */
   present: number | null
   /** Consecutive times that refusals (429, 5xx, no response) lowered the limit. */
@@ -59,6 +62,12 @@ const minLoweringInterval = 1000
 /** Latency counts as high when it exceeds the usual one by this factor and by this many milliseconds. */
 const slowFactor = 3
 const slowMargin = 200
+/** Weight of one response in the present latency. */
+const presentWeight = 0.1
+/** How many responses have to arrive before latency counts as high. */
+const fewestAnswers = 10
+/** Milliseconds after which the usual latency has largely forgotten a response. */
+const usualMemory = 300_000
 
 /** The initial pace. @param saved the pace that a previous process left; null for an unknown origin */
 export function startPace(saved: { limit: number; notBefore: number } | null = null): Pace {
@@ -66,6 +75,8 @@ export function startPace(saved: { limit: number; notBefore: number } | null = n
     limit: Math.max(1, saved?.limit ?? Infinity),
     notBefore: saved?.notBefore ?? -Infinity,
     usual: null,
+    answers: 0,
+    answeredAt: 0,
     present: null,
     refusals: 0,
     refused: 0,
@@ -83,12 +94,12 @@ export function startPace(saved: { limit: number; notBefore: number } | null = n
  */
 export function afterAnswer(pace: Pace, sample: PaceSample, now: number, rules: PaceRules): Pace {
   if (sample.kind === 'too-much') return afterRefusal(pace, sample, now, rules)
-  const present = smooth(pace.present, sample.ms, 0.2)
-  // Follows increases slowly and decreases quickly, because the usual latency is that of an unstrained origin.
-  const usual = smooth(pace.usual, sample.ms, pace.usual !== null && sample.ms > pace.usual ? 0.01 : 0.2)
+  const present = smooth(pace.present, sample.ms, presentWeight)
+  const usual = smooth(pace.usual, sample.ms, usualWeight(pace, now))
   const refused = pace.refused * (1 - refusalWeight)
-  const answered: Pace = { ...pace, present, usual, refused, refusals: 0 }
-  if (present > usual * slowFactor && present > usual + slowMargin)
+  const answers = pace.answers + 1
+  const answered: Pace = { ...pace, present, usual, answers, answeredAt: now, refused, refusals: 0 }
+  if (answers > fewestAnswers && present > usual * slowFactor && present > usual + slowMargin)
     return lowered(answered, 0.75, now, 'latency', rules)
   // Answers at a lower concurrency than the limit do not show that the origin can take more.
   if (refused >= overload || pace.limit >= rules.concurrency) return answered
@@ -105,6 +116,15 @@ export function afterProbe(doubtful: Pace, sample: PaceSample | null, now: numbe
   // Another response may have asked for a pause meanwhile.
   const isOver = doubtful.isInDoubt && sample?.kind === 'answered'
   return isOver ? { ...pace, refused: 0, notBefore: -Infinity } : pace
+}
+
+/**
+ * Weight of a response in the usual latency: a mean over some minutes, since fast and slow pages alternate. An origin that is throttled for
+ * its latency teaches nothing about that without our load, except at one request at a time, where a high latency is its own.
+ */
+function usualWeight({ answers, answeredAt, reason, limit }: Pace, now: number): number {
+  if (reason === 'latency') return limit < 2 ? presentWeight : 0
+  return Math.max(1 / (answers + 1), 1 - Math.exp((answeredAt - now) / usualMemory))
 }
 
 /** Concurrent requests that may be made now. */

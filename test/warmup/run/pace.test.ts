@@ -1,6 +1,8 @@
+import { random } from '../../helpers/random.ts'
 import { describe, expect, it } from 'vitest'
 import {
   afterAnswer,
+  concurrencyOf,
   startInterval,
   startPace,
   type Pace,
@@ -54,6 +56,47 @@ describe('the concurrency limit', () => {
     expect(feed(fast, answers(40, 1000, 10_000, 100)).limit).toBeLessThan(5)
     expect(feed(fast, answers(40, 140, 10_000, 100)).limit).toBe(Infinity)
     expect(feed(startPace(), answers(100, 2000, 0, 100)).limit).toBe(Infinity)
+  })
+})
+
+/** The concurrency of a warmup of a shop, over time. `msOf`: the latency of a page that is requested beside `others` at that second. */
+function simulate(seconds: number, msOf: (second: number, others: number) => number): number[] {
+  let pace = startPace()
+  let now = 0
+  const limits: number[] = []
+  const inFlight: { end: number; ms: number }[] = []
+  while (now < seconds * 1000) {
+    while (inFlight.length < concurrencyOf(pace, rules)) {
+      const ms = msOf(now / 1000, inFlight.length)
+      inFlight.push({ end: now + ms, ms })
+    }
+    inFlight.sort((a, b) => a.end - b.end)
+    const { end, ms } = inFlight.shift()!
+    now = end
+    pace = afterAnswer(pace, { kind: 'answered', ms }, now, rules)
+    limits[Math.floor(now / 1000)] = concurrencyOf(pace, rules)
+  }
+  return Array.from(limits, (limit) => limit ?? 0)
+}
+
+describe('latency', () => {
+  it.each([0.02, 0.1, 0.2, 0.5, 0.9])('of fast and slow pages that alternate does not slow down: %f', (fast) => {
+    const next = random(7)
+    const limits = simulate(300, () => (next() < fast ? 15 : 600))
+    expect(limits.filter((limit) => limit > 0 && limit < rules.concurrency).length).toBeLessThan(15)
+  })
+
+  it('that rises with the load keeps the concurrency low, until the load is gone', () => {
+    const workers = (second: number) => (second < 30 ? 8 : second < 200 ? 1 : 8)
+    const limits = simulate(300, (second, others) => 50 * Math.max(1, (others + 1) / workers(second)))
+    expect(Math.max(...limits.slice(50, 200))).toBeLessThanOrEqual(7)
+    expect(limits.slice(250).every((limit) => limit === 0 || limit === rules.concurrency)).toBe(true)
+  })
+
+  it.each([0, 60])('that rises by itself, within %i s, is accepted after a while', (ramp) => {
+    const limits = simulate(300, (second) => 50 * Math.min(20, Math.max(1, ((second - 30) / (ramp || 0.1)) * 20)))
+    expect(Math.min(...limits.slice(30, 150).filter((limit) => limit > 0))).toBeLessThanOrEqual(2)
+    expect(limits.at(-1)).toBe(rules.concurrency)
   })
 })
 
