@@ -130,6 +130,11 @@ export class OriginClient {
     return this.#timeouts.total
   }
 
+  /** The limits for a connection, and from there on for the head of a response, in milliseconds. */
+  get headTimeouts(): Pick<OriginTimeouts, 'connect' | 'headers'> {
+    return this.#timeouts
+  }
+
   /** Ends all connections; exchanges under way fail. */
   close(): void {
     for (const slots of this.#slots.values()) slots.close()

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { startDaemon } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
@@ -50,4 +52,22 @@ it('visitors who leave while their upgrade requests wait for the shop leave the 
   release()
   expect((await slow).status).toBe(200)
   expect(upgrades).toEqual([])
+})
+
+it('an upgrade request that the shop does not answer ends after origin.headersTimeout', async () => {
+  const shop = await startOrigin()
+  onTestFinished(() => shop.stop())
+  const asked = Promise.withResolvers<void>()
+  shop.onUpgrade(() => asked.resolve())
+  const daemon = await startDaemon({
+    config: (url) => ({ salesChannels: [{ id, url, origin: shop.url }], origin: { headersTimeout: '1s' } }),
+  })
+  onTestFinished(async () => void (await daemon.stop()))
+  const socket = connect(daemon.port, '127.0.0.1')
+  socket.write(`GET /socket HTTP/1.1\r\nHost: ${daemon.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+  await asked.promise
+  // Half of the limit that applied before, whatever was configured.
+  const answer = await Promise.race([once(socket, 'data'), pause(15_000, ['nothing'])])
+  expect(String(answer[0])).toMatch(/^HTTP\/1\.1 504 /)
+  socket.destroy()
 })

@@ -11,10 +11,10 @@ import type { Visit } from '../../cache/visit.ts'
 import { cutVisibly, refuse } from './refuse.ts'
 import { renderHead } from './render.ts'
 
-/** Milliseconds that the shop may take to answer an upgrade request. */
-const upgradeTimeout = 30_000
 /** Milliseconds that a silent tunnel stays open. */
 const idleTimeout = 10 * 60_000
+/** Milliseconds that a silent connection stays open while it gets the answer of a shop that did not agree. */
+const declinedTimeout = 30_000
 /** Milliseconds that a silent tunnel stays open after one side has ended, or during shutdown. */
 const closingTimeout = 500
 
@@ -58,7 +58,8 @@ export class Tunnels {
     // The shop counts the request until it has answered. An open tunnel costs it little.
     const slot = cache.origin.enter(channel.origin, {
       admitted: () => {
-        const outgoing = this.#ask(request, socket, early, visit, channel)
+        const outgoing = this.#ask(request, visit, channel)
+        this.#await(outgoing, socket, early, cache.origin.headTimeouts)
         for (const event of ['response', 'upgrade', 'close']) outgoing.once(event, () => slot.leave())
       },
       refused: ({ failure }) => {
@@ -69,7 +70,7 @@ export class Tunnels {
     socket.once('close', () => slot.leave())
   }
 
-  #ask(request: IncomingMessage, socket: Socket, early: EarlyBytes, visit: Visit, channel: Channel): ClientRequest {
+  #ask(request: IncomingMessage, visit: Visit, channel: Channel): ClientRequest {
     const origin = new URL(channel.origin)
     const outgoing = (origin.protocol === 'https:' ? requestTls : requestPlain)(origin, {
       method: visit.method,
@@ -82,25 +83,34 @@ export class Tunnels {
       setHost: false,
       agent: false,
     })
-    this.#await(outgoing, socket, early)
     outgoing.end()
     return outgoing
   }
 
-  /** Waits for the shop's answer while the client stays connected. */
-  #await(outgoing: ClientRequest, socket: Socket, early: EarlyBytes): void {
+  /** Waits for the shop's answer while the client stays connected. `limits`: see `OriginClient`. */
+  #await(
+    outgoing: ClientRequest,
+    socket: Socket,
+    early: EarlyBytes,
+    limits: { connect: number; headers: number },
+  ): void {
     const fail = (status: number, text: string) => {
       clearTimeout(timer)
       early.stop()
       refuse(socket, status, text)
     }
-    const timer = setTimeout(() => {
+    const giveUp = () => {
       outgoing
         .off('error', unreachable)
         .on('error', () => {})
         .destroy()
       fail(504, 'The shop did not respond in time.')
-    }, upgradeTimeout)
+    }
+    let timer = setTimeout(giveUp, limits.connect)
+    outgoing.once('finish', () => {
+      clearTimeout(timer)
+      timer = setTimeout(giveUp, limits.headers)
+    })
     const unreachable = () => fail(502, 'The shop is unreachable or sent an invalid response.')
     socket.setTimeout(0)
     socket.once('close', () => {
@@ -180,7 +190,7 @@ function decline(response: IncomingMessage, socket: Socket): void {
   const status = response.statusCode!
   const headers = visibleHeaders({ status, headers: toPairs(response.rawHeaders) })
   socket.write(renderHead(status, [...headers, ['Connection', 'close']]))
-  socket.setTimeout(upgradeTimeout, () => socket.destroy())
+  socket.setTimeout(declinedTimeout, () => socket.destroy())
   socket.once('end', () => socket.destroy())
   socket.resume()
   response.on('error', () => cutVisibly(socket))
