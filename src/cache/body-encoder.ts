@@ -29,6 +29,8 @@ export interface EncodedBody {
   decoded?: Buffer
   encoding: Encoding
   known: boolean
+  /** Whether the origin's entity tag is that of another representation: its body came in a coding, and `identity` is decoded. */
+  foreignTag?: true
   bodies: HeldPage['bodies']
 }
 
@@ -100,7 +102,7 @@ export class BodyEncoder {
     let fits = true
     try {
       const identity = await decode(body, encoding, this.#options.maxPageSize, (bytes) => (fits = share.take(bytes)))
-      return { identity, encoding, known: true, bodies: { identity, [encoding]: body } }
+      return { identity, encoding, known: true, foreignTag: true, bodies: { identity, [encoding]: body } }
     } catch (error) {
       if (error instanceof TooLarge) return fits ? 'limit' : 'budget'
       throw new OriginError(`the origin sent an invalid ${encoding} body`, 'broken', error)

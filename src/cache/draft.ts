@@ -3,7 +3,8 @@ import type { Encoding, HeaderPair, Page, PageDraft, PageType } from '../pages/p
 import { searchTags } from '../pages/search-tags.ts'
 import { excludedStates } from './bypass.ts'
 import { directivesOf } from './cache-control.ts'
-import { hasField, withoutFields } from './fields.ts'
+import { isStrong } from './conditional.ts'
+import { fieldValue, hasField, withoutFields } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
 import { dateOf, lifetimesOf, type LifetimeRules, type Received } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
@@ -72,7 +73,10 @@ const bodyFields = new Set(['content-length', 'content-encoding', 'content-range
 
 /** The fields of a page that a 304 confirms: those received replace the old ones (RFC 9111 §4.3.4). */
 export function freshenedHeaders(page: Page, response: Received): HeaderPair[] {
-  const update = withoutFields(visibleHeaders(response), bodyFields)
+  const own = fieldValue(page.headers, 'etag')
+  // The tag is the page's, but may not be weak any more.
+  const isWeak = own !== null && !isStrong(own)
+  const update = withoutFields(visibleHeaders(response), isWeak ? new Set([...bodyFields, 'etag']) : bodyFields)
   const updated = new Set(update.map(([name]) => name.toLowerCase()))
   const headers = [...page.headers.filter(([name]) => !updated.has(name.toLowerCase())), ...update]
   if (!updated.has('date')) {

@@ -22,6 +22,7 @@ import {
   passedOn,
   reflectionReason,
   unstored,
+  withWeakTag,
   type Fetched,
 } from './fetched.ts'
 import { fieldValue, withoutFields } from './fields.ts'
@@ -230,7 +231,7 @@ export class Fetcher {
   /** Stores a whole page if allowed. `passOn` builds the result for a large page that was not stored. */
   async #take(
     context: OriginFetch,
-    response: Received,
+    received: Received,
     encoded: EncodedBody,
     passOn: (why: string) => Fetched,
     {
@@ -241,6 +242,7 @@ export class Fetcher {
   ): Promise<Fetched> {
     const { lookup, sent, fence, started } = context
     const { memory } = this.#options
+    const response = encoded.foreignTag ? withWeakTag(received) : received
     const reflected = forbidden ?? reflectionReason(lookup, sent, response, encoded.decoded ?? encoded.identity)
     const content = {
       encoding: encoded.encoding,

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { Rejection } from '../pages/page-store.ts'
 import { discard } from './body.ts'
+import { weaken } from './conditional.ts'
 import { connectionFields, hasField, withoutFields } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
 import { serverErrors, type Received } from './freshness.ts'
@@ -102,6 +103,15 @@ export function reflectionReason(
     body,
   )
   return reflected === null ? null : `the response reflects the request's ${reflected}`
+}
+
+/** A response with a weak entity tag (RFC 9110 §8.8.1). */
+export function withWeakTag(response: Received): Received {
+  const headers = response.headers.map(([name, value]): HeaderPair => [
+    name,
+    name.toLowerCase() === 'etag' ? weaken(value) : value,
+  ])
+  return { ...response, headers }
 }
 
 /** A page that is served but not stored. */

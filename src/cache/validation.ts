@@ -21,8 +21,9 @@ export function hasValidator(page: Page): boolean {
 export function confirms(page: Page, response: OriginResponse): boolean {
   const etag = fieldValue(response.headers, 'etag')
   const own = fieldValue(page.headers, 'etag')
-  if (etag !== null && isStrong(etag)) return etag === own
-  if (etag !== null && own !== null) return matchesEntityTag(etag, own)
+  // A tag that was weakened, by us or by a proxy in front of the shop, may come back as it was.
+  if (etag !== null && own !== null) return isStrong(own) && isStrong(etag) ? etag === own : matchesEntityTag(etag, own)
+  if (etag !== null && isStrong(etag)) return false
   const modified = fieldValue(response.headers, 'last-modified')
   return modified === null || [null, modified].includes(fieldValue(page.headers, 'last-modified'))
 }

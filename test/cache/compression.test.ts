@@ -174,6 +174,24 @@ describe('not compressed', () => {
     expect((await site.visit('/a', visit)).field('cache-status')).toContain("reflects the request's user-agent")
   })
 
+  it('what the shop has compressed keeps a weak tag, since its bytes are others, and is validated by it', async () => {
+    const coded = { ...fields, ETag: '"G"', 'Content-Encoding': 'gzip' }
+    const { site, get } = await open({}, { fields: coded, body: zlib.gzipSync(html) })
+    for (const answer of [await get(), await get()]) {
+      expect(answer.text).toBe(html)
+      expect(answer.field('etag')).toBe('W/"G"')
+    }
+    const resumed = { fields: { Range: 'bytes=20-', 'If-Range': '"G"' } }
+    expect((await site.visit('/a', resumed)).status).toBe(200)
+    site.answers({ status: 304, fields: { ...fields, ETag: '"G"' } })
+    site.wait(61)
+    for (const answer of [await get(), await get()]) {
+      expect(answer.text).toBe(html)
+      expect(answer.field('etag')).toBe('W/"G"')
+    }
+    expect(site.origin.requests).toHaveLength(2)
+  })
+
   it('an empty body in gzip, which is no gzip', async () => {
     const { get } = await open({}, { fields: { ...fields, 'Content-Encoding': 'gzip' }, body: '' })
     for (const answer of [await get('gzip'), await get('gzip')]) {
