@@ -2,12 +2,16 @@ import { trimBlanks } from './fields.ts'
 
 export type ByteRange = { start: number; end: number }
 
+/** Blanks within a word or a number; elsewhere they are ignored. */
+const blanksInside = /\w[\t ]+\w/
+
 /**
  * The single byte range of a request (RFC 9110 §14.1.2). Null when the whole body is sent instead: no range, another
  * unit, several ranges, or malformed. 'unsatisfiable' becomes a 416.
  */
 export function parseRange(header: string | null, size: number): ByteRange | 'unsatisfiable' | null {
-  const match = /^bytes[\t ]*=[\t ]*(\d*)[\t ]*-[\t ]*(\d*)$/i.exec(trimBlanks(header ?? ''))
+  const text = header ?? ''
+  const match = blanksInside.test(text) ? null : /^bytes=(\d*)-(\d*)$/i.exec(text.replace(/[\t ]/g, ''))
   if (match === null || (match[1] === '' && match[2] === '')) return null
   if (match[1] === '') {
     const suffix = Number(match[2])

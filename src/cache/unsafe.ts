@@ -71,9 +71,8 @@ export class UnsafeInvalidation {
   }
 
   /**
-   * Resolves once everything that the response invalidates is removed. Writes nothing when none of it can be cached, as far as this process
-   * can tell alone. Never
-   * throws a storage error. Null when the response invalidates nothing that could be cached.
+   * Resolves once everything that the response invalidates is removed. Writes nothing when none of it can be cached, unless other processes
+   * may know better. Never throws a storage error. Null when the response invalidates nothing that could be cached.
    */
   after(
     method: string,
