@@ -58,7 +58,8 @@ describe.each(guarded)('%s', (path) => {
   ])('is not for the Host %s', async (host) => {
     for (const headers of [{}, bearer(api.write.token), { origin: `http://${host}` }]) {
       const answer = await ask(path, host, headers)
-      expectRefusal(answer, 421, /is not a name of this daemon/)
+      const oauth = path === '/api/oauth/token' ? 'invalid_request' : null
+      expectRefusal(answer, 421, /is not a name of this daemon/, oauth)
       expect(answer.body.toString()).not.toContain('pagecache_')
     }
   })

@@ -27,13 +27,23 @@ export async function openApi(options: DaemonOptions = {}): Promise<Api> {
   }
 }
 
-/** Asserts the form that all errors share. */
-export function expectRefusal(answer: Answer, status: number, message: RegExp = /./): void {
+/** Asserts the form that all errors share. `oauth`: the error code of the token endpoint, whose errors have OAuth's form too. */
+export function expectRefusal(
+  answer: Answer,
+  status: number,
+  message: RegExp = /./,
+  oauth: string | null = null,
+): void {
   expect(answer.status, answer.body.toString()).toBe(status)
   expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
   expect(answer.headers.get('cache-control')).toBe('no-store')
   const value = jsonOf(answer) as Record<string, unknown>
-  expect(value).toEqual({ success: false, message: expect.stringMatching(message) as string })
+  const text = expect.stringMatching(message) as string
+  expect(value).toEqual({
+    success: false,
+    message: text,
+    ...(oauth !== null && { error: oauth, error_description: text }),
+  })
   if (status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer')
   if (status === 429) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
 }
