@@ -50,7 +50,7 @@ it('lets a young generation that V8 shrank grow again', async () => {
     }
     const first = await work()
     let idle = first
-    for (let tries = 0; idle > first / 2 && tries < 200; tries++) {
+    for (let tries = 0; idle >= 2 && tries < 200; tries++) {
       await pause(100)
       gc({ type: 'minor' })
       idle = half()
