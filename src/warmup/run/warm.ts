@@ -59,8 +59,8 @@ interface PendingUrl<Task> {
   due: number
 }
 
-/** A page with the request headers of a pass. */
-interface Page {
+/** A page that was fetched or found fresh, with the request headers of its pass. */
+interface GoodPage {
   url: string
   headers: Readonly<Record<string, string>>
 }
@@ -82,7 +82,7 @@ class Warmer<Task extends { url: string }> {
   readonly #waiting: PendingUrl<Task>[] = []
   readonly #inFlight = new Set<Promise<void>>()
   /** The page that was last fetched or found fresh. */
-  #good: Page | null = null
+  #good: GoodPage | null = null
   #exhausted = false
   #failure: { error: unknown } | null = null
   #woken = Promise.withResolvers<void>()
@@ -158,7 +158,7 @@ class Warmer<Task extends { url: string }> {
   }
 
   /** Requests a page that was well before, to find out whether the origin fails or only some of its pages do. */
-  async #probe({ url, headers }: Page): Promise<void> {
+  async #probe({ url, headers }: GoodPage): Promise<void> {
     const { fetchPage, stop, abort, pacer } = this.#options
     let result: WarmResult | null = null
     pacer.start()
