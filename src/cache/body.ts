@@ -78,7 +78,13 @@ export async function collect(stream: Readable, limit: number, share: BudgetShar
   return { kind: 'whole', body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) }
 }
 
-function resumed(chunks: Buffer[], iterator: AsyncIterator<Buffer>, source: Readable, share: BudgetShare): Readable {
+/** A stream of chunks in memory and of those that an iterator still yields, which charges only those in memory to the budget. */
+export function resumed(
+  chunks: Buffer[],
+  iterator: AsyncIterator<Buffer>,
+  source: Readable,
+  share: BudgetShare,
+): Readable {
   async function* all() {
     for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
       share.giveBack(chunk.length)

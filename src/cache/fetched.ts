@@ -8,7 +8,7 @@ import { tagsOf, visibleHeaders } from './forward.ts'
 import { serverErrors, type Received } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
 import { otherSearch } from './no-vary-search.ts'
-import { OriginError, type OriginResponse } from './origin.ts'
+import { OriginError, type OriginReply, type OriginResponse } from './origin.ts'
 import { reflectedField } from './reflection.ts'
 import { withoutSetCookie } from './set-cookie.ts'
 import type { HeldPage } from './view.ts'
@@ -120,7 +120,7 @@ export function unstored(draft: PageDraft, size: number): Page {
 }
 
 /** Why an error that may be stored is not. `outlasts`: see `FetchTerms`. */
-export function errorReason({ status }: OriginResponse, outlasts: boolean): string | null {
+export function errorReason({ status }: Pick<OriginResponse, 'status'>, outlasts: boolean): string | null {
   return outlasts && serverErrors.has(status) ? 'an error, and a stale page may be served instead' : null
 }
 
@@ -131,14 +131,17 @@ export function assertWanted({ status, body }: OriginResponse): void {
   throw new OriginError('the origin answered 304 to an unconditional request', 'broken', null)
 }
 
-export function partialReason({ status, headers }: OriginResponse, range: PageDraft['range']): string | null {
+export function partialReason(
+  { status, headers }: Pick<OriginResponse, 'status' | 'headers'>,
+  range: PageDraft['range'],
+): string | null {
   if (status !== 206) return null
   if (range === null) return 'several ranges, or no valid Content-Range'
   return hasField(headers, 'content-encoding') ? 'a range of an encoded body' : null
 }
 
 /** Why a body that was read completely may not be stored. */
-export function overlongReason(response: OriginResponse): string | null {
+export function overlongReason(response: Pick<OriginReply<unknown>, 'overlong'>): string | null {
   return response.overlong() ? 'the shop sent more bytes than it announced' : null
 }
 

@@ -6,8 +6,9 @@ import { OriginError } from './origin/error.ts'
 import { PendingExchange } from './origin/pending.ts'
 import { Pool } from './origin/pool.ts'
 import { renderRequest } from './origin/request-head.ts'
+import type { Collected } from './body.ts'
 import { Slots, type Guest, type Slot, type SlotCounts, type SlotLimits } from './origin/slots.ts'
-import { Streamed, type StreamedResponse } from './origin/streamed.ts'
+import { Streamed, type StreamedOptions, type StreamedResponse } from './origin/streamed.ts'
 import { unlessAborted } from './origin/unless-aborted.ts'
 import { fieldValue } from './fields.ts'
 
@@ -33,7 +34,8 @@ export interface OriginRequest extends Omit<ExchangeRequest, 'body'> {
   onInterim(status: number, headers: readonly HeaderPair[]): void
 }
 
-export type OriginResponse = StreamedResponse
+export type OriginReply<Body> = StreamedResponse<Body>
+export type OriginResponse = OriginReply<Readable>
 
 const unlimited: SlotLimits = { maxConcurrent: Infinity, queue: 0, queueTimeout: 0 }
 /** The most connections to one shop that are kept without a request. */
@@ -67,8 +69,27 @@ export class OriginClient {
    *
    * @throws OriginError when there is no valid response head, VisitorLeft when that was the abort reason
    */
-  send({ body, limit = Infinity, slot = null, signal, onInterim, ...request }: OriginRequest): Promise<OriginResponse> {
-    const streamed = new Streamed({ body, signal, onInterim })
+  async send(request: OriginRequest): Promise<OriginResponse> {
+    return (await this.#send(request)) as OriginResponse
+  }
+
+  /**
+   * Sends a request, and resolves with the whole response where `collect` wants its body in memory, else with its head.
+   *
+   * @throws OriginError when the response is not valid, or ends before the body was collected
+   */
+  collect(
+    request: OriginRequest,
+    collect: NonNullable<StreamedOptions['collect']>,
+  ): Promise<OriginReply<Readable | Collected>> {
+    return this.#send(request, collect)
+  }
+
+  #send(
+    { body, limit = Infinity, slot = null, signal, onInterim, ...request }: OriginRequest,
+    collect?: StreamedOptions['collect'],
+  ): Promise<OriginReply<Readable | Collected>> {
+    const streamed = new Streamed({ body, signal, onInterim, ...(collect && { collect }) })
     const whole: ExchangeRequest = { ...request, body: body === null ? null : 'stream' }
     return streamed.begin(() => this.#begin(whole, streamed, performance.now() + limit, slot))
   }

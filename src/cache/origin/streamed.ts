@@ -1,15 +1,17 @@
 import type { Readable } from 'node:stream'
 import type { HeaderPair } from '../../pages/page.ts'
+import type { Collected } from '../body.ts'
 import { VisitorLeft } from '../visit.ts'
+import { CollectedBody, type CollectTerms } from './collected-body.ts'
 import { toOriginError } from './error.ts'
 import type { ResponseHead, ResponseSink } from './exchange.ts'
 import type { PendingExchange } from './pending.ts'
 import { ResponseBody } from './response-body.ts'
 
-export interface StreamedResponse {
+export interface StreamedResponse<Body = Readable> {
   status: number
   headers: HeaderPair[]
-  body: Readable
+  body: Body
   /** Lifts the limit for the whole response: its body may come as slowly as a visitor reads it. */
   extend(): void
   /** Whether more bytes came than the response announced; known when its body has ended. */
@@ -20,15 +22,20 @@ export interface StreamedOptions {
   body: Readable | null
   signal: AbortSignal | null
   onInterim(status: number, headers: readonly HeaderPair[]): void
+  /** Called with the head; null streams the body. A body that is collected comes with the end of the response. */
+  collect?(head: ResponseHead): CollectTerms | null
 }
 
 /** Turns an exchange into a promise and streams. */
 export class Streamed implements ResponseSink {
-  readonly response: Promise<StreamedResponse>
+  readonly response: Promise<StreamedResponse<Readable | Collected>>
   readonly #options: StreamedOptions
-  readonly #settle: PromiseWithResolvers<StreamedResponse>
+  readonly #settle: PromiseWithResolvers<StreamedResponse<Readable | Collected>>
   readonly #onAbort = () => this.#fail(this.#options.signal!.reason)
   #exchange: PendingExchange | null = null
+  #head: ResponseHead | null = null
+  /** Null for a body that is streamed. */
+  #collected: CollectedBody | null = null
   #body: ResponseBody | null = null
   #overlong = false
 
@@ -39,7 +46,7 @@ export class Streamed implements ResponseSink {
   }
 
   /** Begins, unless the signal was aborted already. */
-  begin(start: () => PendingExchange): Promise<StreamedResponse> {
+  begin(start: () => PendingExchange): Promise<StreamedResponse<Readable | Collected>> {
     const { signal, body } = this.#options
     if (signal?.aborted === true) this.#fail(signal.reason)
     else {
@@ -62,27 +69,39 @@ export class Streamed implements ResponseSink {
     this.#options.onInterim(status, headers)
   }
 
-  onHead({ status, headers }: ResponseHead): boolean {
-    const exchange = this.#exchange!
-    this.#body = new ResponseBody(exchange)
-    this.#settle.resolve({
-      status,
-      headers,
-      body: this.#body,
-      extend: () => exchange.extend(),
-      overlong: () => this.#overlong,
-    })
+  onHead(head: ResponseHead): boolean {
+    this.#head = head
+    const terms = this.#options.collect?.(head) ?? null
+    if (terms === null) this.#resolve((this.#body = new ResponseBody(this.#exchange!)))
+    else this.#collected = new CollectedBody(terms, head.length)
     return true
   }
 
+  #resolve(body: Readable | Collected): void {
+    const { status, headers } = this.#head!
+    const exchange = this.#exchange!
+    this.#settle.resolve({
+      status,
+      headers,
+      body,
+      extend: () => exchange.extend(),
+      overlong: () => this.#overlong,
+    })
+  }
+
   onData(piece: Buffer): boolean {
-    return this.#body!.receive(piece)
+    if (this.#body !== null) return this.#body.receive(piece)
+    if (this.#collected!.add(piece)) return true
+    this.#body = new ResponseBody(this.#exchange!)
+    this.#resolve(this.#collected!.streamed(this.#body))
+    return this.#body.receive(piece)
   }
 
   onEnd(overlong: boolean): void {
     this.#overlong = overlong
     this.#over()
-    this.#body!.finish()
+    if (this.#body === null) this.#resolve(this.#collected!.whole())
+    else this.#body.finish()
   }
 
   onError(error: Error): void {
@@ -102,10 +121,11 @@ export class Streamed implements ResponseSink {
 
   #fail(reason: unknown): void {
     this.#over()
-    const error = toOriginError(reason, this.#body !== null)
+    const error = toOriginError(reason, this.#head !== null)
     this.#exchange?.abort()
-    if (this.#body === null) this.#settle.reject(error)
-    else this.#body.destroy(error)
+    if (this.#body !== null) return void this.#body.destroy(error)
+    this.#collected?.release()
+    this.#settle.reject(error)
   }
 
   /** Reads no more of the visitor's body: the shop may have answered before it has read everything. */

@@ -1,0 +1,176 @@
+import { Readable } from 'node:stream'
+import type { Turns } from '../lib/turns.ts'
+import type { HeaderPair } from '../pages/page.ts'
+import { BudgetShare, collect, discard, type Budget, type Collected } from './body.ts'
+import { capability } from './esi/response.ts'
+import type { FetchOptions, FetchTerms, OriginFetch } from './fetch-options.ts'
+import { assertWanted, instead, overflow, passedOn, type Fetched } from './fetched.ts'
+import { storableHeaders, withAuthorization } from './forward.ts'
+import type { Received } from './freshness.ts'
+import { judge, type Judged } from './judged.ts'
+import type { Lookup } from './lookup.ts'
+import { toOriginError, type OriginReply, type OriginResponse } from './origin.ts'
+import type { CollectTerms } from './origin/collected-body.ts'
+import type { ResponseHead } from './origin/exchange.ts'
+import type { PageMaker } from './page-maker.ts'
+import { selection, type Part, type Parts } from './parts.ts'
+import { confirms, describes } from './validation.ts'
+import type { HeldPage } from './view.ts'
+
+/** What all fetches share. */
+export interface FetchTools {
+  options: FetchOptions
+  budget: Budget
+  turns: Turns
+  parts: Parts
+  maker: PageMaker
+}
+
+interface PageFetchTerms extends FetchTerms {
+  /** A stored page to be validated. */
+  stale: HeldPage | null
+  /** A stored part of the page, of which only the rest is requested. */
+  part: Part | null
+  /** Whether the shop is told that it may send ESI markup. */
+  mayHaveMarkup: boolean
+}
+
+/** One request to the shop for a page, and the page that becomes of its response. */
+export class PageFetch {
+  readonly #tools: FetchTools
+  readonly #terms: PageFetchTerms
+  readonly #asked: Lookup
+  readonly #isHead: boolean
+  readonly #share: BudgetShare
+  readonly #started = performance.now()
+  readonly #requestedAt: number
+  #receivedAt = 0
+  #context: OriginFetch | null = null
+  #judged: Judged | null = null
+
+  constructor(tools: FetchTools, lookup: Lookup, terms: PageFetchTerms) {
+    this.#tools = tools
+    this.#terms = terms
+    this.#asked = lookup
+    // A HEAD can validate a page that we hold; a HEAD of anything else is passed through.
+    this.#isHead = lookup.visit.method === 'HEAD' && terms.stale !== null
+    this.#share = new BudgetShare(tools.budget)
+    this.#requestedAt = tools.options.now()
+  }
+
+  /** @throws OriginError when the origin gives no complete, valid response */
+  async run(): Promise<Fetched> {
+    const { turns, options } = this.#tools
+    const { visit, channel, cookies } = this.#asked
+    const { headers, sent } = storableHeaders(visit, channel, cookies)
+    const clock = options.shared?.clock() ?? null
+    let reply: OriginReply<Readable | Collected> | null = null
+    try {
+      if (turns.isBusy) await turns.next()
+      reply = await this.#send(headers, (head) => {
+        this.#context = this.#toContext(head, sent, clock)
+        return this.#termsFor(head)
+      })
+      return await this.#use(reply, this.#context!)
+    } catch (error) {
+      throw toOriginError(error, reply !== null)
+    } finally {
+      reply?.extend()
+    }
+  }
+
+  /** Fetches the page again in another way. */
+  #again(terms: Partial<PageFetchTerms>): Promise<Fetched> {
+    return new PageFetch(this.#tools, this.#asked, { ...this.#terms, stale: null, part: null, ...terms }).run()
+  }
+
+  #send(
+    headers: readonly HeaderPair[],
+    onHead: (head: ResponseHead) => CollectTerms | null,
+  ): Promise<OriginReply<Readable | Collected>> {
+    const { origin } = this.#tools.options
+    const { stale, part, mayHaveMarkup, warming } = this.#terms
+    const { channel, target, visit } = this.#asked
+    const extra = this.#isHead ? [] : selection(this.#asked, stale, part)
+    if (mayHaveMarkup) extra.push(capability)
+    const request = {
+      origin: channel.origin,
+      method: this.#isHead ? 'HEAD' : 'GET',
+      target: `${target.path}${target.query}`,
+      headers: withAuthorization([...headers, ...extra, ['accept-encoding', 'identity']], channel),
+      body: null,
+      signal: warming?.signal ?? null,
+      slot: warming?.slot ?? null,
+      limit: origin.totalTimeout,
+      onInterim: visit.onInterim,
+    }
+    return origin.collect(request, onHead)
+  }
+
+  #toContext(head: ResponseHead, sent: readonly HeaderPair[], clock: OriginFetch['clock']): OriginFetch {
+    const { fence, warming, outlasts, mayHaveMarkup } = this.#terms
+    this.#receivedAt = this.#tools.options.now()
+    return {
+      lookup: this.#confirmed(head),
+      sent,
+      fence,
+      clock,
+      started: this.#started,
+      patient: warming !== undefined,
+      outlasts,
+      withoutMarkup: mayHaveMarkup ? () => this.#again({ mayHaveMarkup: false }) : null,
+    }
+  }
+
+  /** The lookup with the shared key when the response confirms the visitor's variant. */
+  #confirmed({ headers }: ResponseHead): Lookup {
+    const { confirmations } = this.#tools.options
+    const lookup = this.#asked
+    if (lookup.isAsset) return lookup
+    confirmations.learn(lookup.visitor, headers)
+    return confirmations.confirmedBy(lookup.visitor, headers) ? { ...lookup, key: lookup.sharedKey } : lookup
+  }
+
+  /** How the body of a whole page is collected; null for any other response, which is looked at as a stream. */
+  #termsFor(head: ResponseHead): CollectTerms | null {
+    if (this.#isHead || this.#terms.part !== null || head.status === 304) return null
+    this.#judged = judge(this.#tools.options, this.#context!, head)
+    const { limit } = this.#judged
+    return limit === null ? null : { limit, share: this.#share }
+  }
+
+  async #use(reply: OriginReply<Readable | Collected>, context: OriginFetch): Promise<Fetched> {
+    const { stale, part } = this.#terms
+    const { maker } = this.#tools
+    const received = { ...reply, requestedAt: this.#requestedAt, receivedAt: this.#receivedAt }
+    const { body } = reply
+    if (!(body instanceof Readable)) return maker.finish(context, received, this.#judged!, body, this.#share)
+    const response = { ...received, body }
+    if (part !== null) {
+      const completed = await this.#tools.parts.complete(part, response, new BudgetShare(this.#tools.budget))
+      return completed === null
+        ? instead(body, () => this.#again({}))
+        : this.#store(context, { ...response, ...completed })
+    }
+    if (this.#isHead && !describes(stale!.page, response))
+      return passedOn(response, 'a HEAD response without a matching validator')
+    if (!this.#isHead && (response.status !== 304 || stale === null)) return this.#store(context, response)
+    if (!this.#isHead && !confirms(stale!.page, response)) return instead(body, () => this.#again({}))
+    discard(body)
+    return maker.freshen(context, stale!, response)
+  }
+
+  /** Uses a response whose body comes as a stream. */
+  async #store(context: OriginFetch, response: Received & OriginResponse): Promise<Fetched> {
+    assertWanted(response)
+    const { body } = response
+    const judged = (this.#judged ??= judge(this.#tools.options, context, response))
+    const { notStored, withoutMarkup, limit } = judged
+    if (limit !== null) {
+      const collected = await collect(body, limit, this.#share)
+      return this.#tools.maker.finish(context, response, judged, collected, this.#share)
+    }
+    if (withoutMarkup !== null) return instead(body, withoutMarkup)
+    return passedOn(response, notStored ?? overflow.limit)
+  }
+}
