@@ -4,6 +4,7 @@
  *
  *   npx node bench/patterns.ts [--json]
  */
+import { Memo } from '../src/lib/memo.ts'
 import { parseArgs } from 'node:util'
 import { examine } from '../src/http/front/guard.ts'
 import { readBan } from '../src/http/purge/ban-request.ts'
@@ -103,7 +104,7 @@ const cases: [name: string, run: (size: number) => unknown][] = [
     'Accept-Language of an error',
     (size) =>
       reasonNotToStore(
-        { ...asked, headers: [['accept-language', of('de-a;q=1,', size, '!')]] },
+        { ...asked, remembered: new Memo(), headers: [['accept-language', of('de-a;q=1,', size, '!')]] },
         404,
         [['cache-control', 'public']],
         0,
@@ -113,7 +114,7 @@ const cases: [name: string, run: (size: number) => unknown][] = [
     'Content-Type',
     (size) =>
       reasonNotToStore(
-        { ...asked, headers: [] },
+        { ...asked, remembered: new Memo(), headers: [] },
         200,
         [
           ['content-type', `text/${of('+', size)}`],
@@ -126,7 +127,7 @@ const cases: [name: string, run: (size: number) => unknown][] = [
     'reflection in 100 kB',
     (size) =>
       reflectedField(
-        { target: canonical('/'), keyedFields: [], unkeyedCookies: null, channel },
+        { target: canonical('/'), keyedFields: [], unkeyedCookies: null, channel, remembered: new Memo() },
         [['x-a', Array.from({ length: size / 10 }, (_, n) => `piece-${1000 + n}`).join(' ')]],
         [],
         Buffer.alloc(100_000, 'piece- '),

@@ -44,6 +44,7 @@ export class Confirmations {
 
   /** Whether a visitor's variant cookies are confirmed, and none that the session should have is missing. */
   covers(visitor: Visitor): boolean {
+    if (visitor.cookies.size === 0) return true
     const tokens = this.#tokens(visitor.cookies)
     const lacking = this.#lacking(visitor.cookies)
     if (tokens.length > mostTokens) return false

@@ -124,16 +124,19 @@ function withOneHopLess(field: HeaderPair): HeaderPair {
   return [name, String(Math.min(Number(value), mostForwards) - 1)]
 }
 
+/** The fields of a request for the shop. */
+export interface Outgoing {
+  headers: readonly HeaderPair[]
+  /** Those that came from the visitor. */
+  sent: readonly HeaderPair[]
+}
+
 /**
  * Request fields for a request whose response may be stored. `sent` are those that came from the visitor.
  *
  * @param cookies as the cache key parsed them, so that the shop cannot parse them differently
  */
-export function storableHeaders(
-  visit: VisitHead,
-  channel: Channel,
-  cookies: ReadonlyMap<string, string>,
-): { headers: HeaderPair[]; sent: HeaderPair[] } {
+export function storableHeaders(visit: VisitHead, channel: Channel, cookies: ReadonlyMap<string, string>): Outgoing {
   const dropped = new Set(connectionFields(visit.headers))
   dropped.add('host')
   dropped.add('cookie')

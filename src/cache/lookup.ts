@@ -1,31 +1,18 @@
-import type { HeaderPair } from '../pages/page.ts'
 import type { Allowance } from './esi/allowance.ts'
-import { clientStates, cookieBypass, isEmptyFor } from './bypass.ts'
+import { cookieBypass, isEmptyFor } from './bypass.ts'
 import type { Channel } from './channel.ts'
 import type { Channels } from './channels.ts'
-import { requestDirectives } from './cache-control.ts'
-import type { Confirmations, Visitor } from './confirmations.ts'
-import { cookieHeader, fieldValue, hasField, parseCookies } from './fields.ts'
-import { methodOverrides } from './forward.ts'
-import {
-  canonicalUrl,
-  cookiesForShop,
-  isScript,
-  primaryKey,
-  scriptField,
-  shopwareVariants,
-  unconfirmedKey,
-  unkeyedCookies,
-  type VariantRules,
-} from './key.ts'
+import type { Confirmations } from './confirmations.ts'
+import { fieldValue, hasField } from './fields.ts'
+import { canonicalUrl, primaryKey, shopwareVariants, unconfirmedKey, type VariantRules } from './key.ts'
 import type { RequestTraits } from './may-store.ts'
 import { reduced, searchMark, type SearchRule, type SearchRules } from './no-vary-search.ts'
 import type { Canonicaliser, Target } from './target.ts'
-import type { SelectingFields } from './vary.ts'
+import { cookiesOf, traitsOf, type Traits } from './traits.ts'
 import type { Visit, VisitHead } from './visit.ts'
 
 /** A request that the cache may answer: the keys it is looked up by and the fields that select a stored page. */
-export interface Lookup extends SelectingFields, RequestTraits {
+export interface Lookup extends Omit<Traits, 'overrides'>, RequestTraits {
   visit: Visit
   channel: Channel
   target: Target
@@ -37,20 +24,12 @@ export interface Lookup extends SelectingFields, RequestTraits {
    * visitor's variant.
    */
   sharedKey: string
-  visitor: Visitor
-  /** The cookies that the shop gets. */
-  cookies: ReadonlyMap<string, string>
   /** The rule by which the target lacks parameters of the request; null: it is the request's own. */
   search: SearchRule | null
   /** Below `cache.assets`: no cookies in either direction. */
   isAsset: boolean
   /** Whether browsers, and caches in front of the daemon, must not store the response. */
   isHidden: boolean
-  /** The variant cookies by name; empty strings where the request has none. */
-  variantCookies: ReadonlyMap<string, string>
-  /** False when a stored page must not be served (Authorization), although the response may be stored. */
-  mayReuse: boolean
-  onlyIfCached: boolean
   /** Whether an operator and not a visitor chose the variants. */
   trusted: boolean
   /** The pages around a fragment; absent for a page that a visitor requested. */
@@ -97,61 +76,52 @@ export interface ClassifyOptions {
  * @param trusted whether an operator and not a visitor chose the variants
  */
 export function classify(sent: Visit, options: ClassifyOptions, trusted = false): Classified {
-  const { classes } = options.variants
-  const classified = classes.classified(sent, trusted)
-  const found = routeOf(classified, options)
+  const visit = options.variants.classes.classified(sent, trusted)
+  return classifyRouted(visit, routeOf(visit, options), options, trusted)
+}
+
+/** `classify` for a request whose route is known. */
+export function classifyRouted(
+  classified: Visit,
+  found: Routed,
+  options: ClassifyOptions,
+  trusted = false,
+): Classified {
   if (found.kind !== 'cacheable') return found
   const { channel, cookies, isAsset } = found
-  const visit = isAsset ? classes.withoutCookies(classified) : classified
+  const visit = isAsset ? options.variants.classes.withoutCookies(classified) : classified
   const search = options.search?.get(channel, found.target) ?? null
   const target = search === null ? found.target : reduced(found.target, search)
   const url = search === null ? found.url : canonicalUrl(channel, target)
-  const field = classes.reader(visit.classes ?? null, fieldReader(visit.headers))
-  const key = primaryKey(channel, url, options.variants, cookies, field)
+  const rules = options.variants
+  const make = () => traitsOf(visit, channel, cookies, rules)
+  const traits = isAsset ? make() : (visit.memo?.of('traits', [visit.headers, channel, rules], make) ?? make())
+  const key = primaryKey(channel, url, rules, cookies, traits.field)
   if (key === null)
     return { kind: 'pass', channel, target, url, isAsset, reason: 'a variant cookie or header is too long' }
   const sharedKey = `${key}${searchMark(search)}`
-  const directives = requestDirectives(visit.headers)
-  const visitor = { channelId: channel.id, cookies }
-  const confirmed = trusted || options.confirmations.covers(visitor)
+  const confirmed = trusted || options.confirmations.covers(traits.visitor)
   return {
     kind: 'lookup',
     lookup: {
+      ...traits,
       visit,
       channel,
       target,
       url,
       key: confirmed ? sharedKey : unconfirmedKey(sharedKey, options.confirmations.ownCookies(cookies)),
       sharedKey,
-      visitor,
-      cookies: cookiesForShop(options.variants, cookies),
       search,
       isAsset,
       isHidden: options.hiddenPath(pathBelow(channel, target)),
-      field,
-      headers: visit.headers,
-      keyedFields: [
-        ...options.variants.headers,
-        ...(cookies.has(shopwareVariants.hash) ? [shopwareVariants.hash] : []),
-        ...(isScript(field) ? [scriptField] : []),
-      ],
-      site: `${channel.scheme}://${channel.host}`,
-      variantCookies: new Map([...options.variants.names].map((name) => [name, cookies.get(name) ?? ''])),
-      unkeyedCookies: unkeyedCookies(cookies, options.variants.names),
-      states: clientStates(cookies),
-      odd: visit.body !== null || visit.headers.some(([name]) => methodOverrides.has(name.toLowerCase())),
-      mayReuse: !hasField(visit.headers, 'authorization'),
-      onlyIfCached: directives.onlyIfCached,
+      odd: visit.body !== null || traits.overrides,
       trusted,
     },
   }
 }
 
 /** Decides whether a request may be looked up, without looking at what selects a page. */
-export function routeOf(
-  visit: VisitHead,
-  options: ClassifyOptions,
-): Exclude<Classified, { kind: 'lookup' }> | Cacheable {
+export function routeOf(visit: VisitHead, options: ClassifyOptions): Routed {
   const target = options.canonical(visit.target)
   const channel = options.channels.find(visit.scheme, visit.host, target.path)
   if (options.channels.ownPath(visit.scheme, visit.host, target.path) !== null) {
@@ -162,7 +132,7 @@ export function routeOf(
   const path = pathBelow(channel, target)
   const isRead = visit.method === 'GET' || visit.method === 'HEAD'
   const isAsset = isRead && options.assetPath(path)
-  const cookies = isAsset ? noCookies : cookiesOf(visit.headers)
+  const cookies = isAsset ? noCookies : cookiesIn(visit)
   if (isRead && target.query === '' && options.emptyPath(path) && isEmptyRequest(visit, cookies, options))
     return { kind: 'empty', channel, target, url }
   const reason = passReason(visit, path, cookies, options)
@@ -173,17 +143,13 @@ export function routeOf(
 
 const noCookies: ReadonlyMap<string, string> = new Map()
 
+function cookiesIn({ headers, memo }: VisitHead): ReadonlyMap<string, string> {
+  return memo?.of('cookies', [headers], () => cookiesOf(headers)) ?? cookiesOf(headers)
+}
+
 /** The path of a target, relative to the URL of its channel. */
 export function pathBelow(channel: Channel, target: Target): string {
   return target.path.slice(channel.path.length) || '/'
-}
-
-/** A request's cookies. Clients without a cookie jar send Shopware's hash as a field of the cookie's name. */
-function cookiesOf(headers: readonly HeaderPair[]): Map<string, string> {
-  const cookies = parseCookies(cookieHeader(headers))
-  const hash = fieldValue(headers, shopwareVariants.hash)
-  if (hash !== null && hash !== '' && !cookies.get(shopwareVariants.hash)) cookies.set(shopwareVariants.hash, hash)
-  return cookies
 }
 
 function isEmptyRequest(
@@ -192,6 +158,16 @@ function isEmptyRequest(
   { bypassCookies }: ClassifyOptions,
 ): boolean {
   return isEmptyFor(cookies, bypassCookies) && !hasField(visit.headers, 'authorization') && !hasPrecondition(visit)
+}
+
+/** Where a request goes. */
+export type Routed = Exclude<Classified, { kind: 'lookup' }> | Cacheable
+
+/** A request and where it goes. */
+export interface RoutedVisit<V extends VisitHead> {
+  /** With the visitor's classes. */
+  visit: V
+  found: Routed
 }
 
 /** A request for a page that may be cached. */
@@ -223,22 +199,6 @@ function passReason(
 
 function hasPrecondition({ headers }: VisitHead): boolean {
   return hasField(headers, 'if-match') || hasField(headers, 'if-unmodified-since')
-}
-
-/** Reads request fields by lower-case name, lines combined. Indexed at the first read. */
-function fieldReader(headers: readonly HeaderPair[]): (name: string) => string | null {
-  let fields: Map<string, string> | null = null
-  return (name) => {
-    if (fields === null) {
-      fields = new Map()
-      for (const [key, value] of headers) {
-        const lower = key.toLowerCase()
-        const before = fields.get(lower)
-        fields.set(lower, before === undefined ? value : `${before}, ${value}`)
-      }
-    }
-    return fields.get(name) ?? null
-  }
 }
 
 /** The same look-up for a fetch in the background. @param isWhole whether the whole page is fetched, whatever range the visitor wants */

@@ -1,3 +1,4 @@
+import type { Memo } from '../lib/memo.ts'
 import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { excludedStates } from './bypass.ts'
@@ -20,6 +21,8 @@ export interface RequestTraits {
   states: readonly string[]
   /** A GET that had a body or tried to override its method. */
   odd: boolean
+  /** What follows from these fields, and from little else. */
+  remembered: Memo
 }
 
 /** Shopware answers one visitor, whose `sw-cache-hash` is out of date; the page itself may be stored. */
@@ -110,7 +113,11 @@ function mismatch(asked: RequestTraits, status: number, headers: readonly Header
   if (state !== undefined) return `the page excludes visitors in state ${state}`
   const unkeyed = (name: string) =>
     !vary.includes(name.toLowerCase()) && !asked.keyedFields.includes(name.toLowerCase())
-  const peculiar = peculiarity(asked, unkeyed)
+  const peculiar = asked.remembered.of(
+    `peculiarity ${vary}`,
+    [asked.headers, asked.keyedFields, asked.unkeyedCookies],
+    () => peculiarity(asked, unkeyed),
+  )
   if (peculiar !== null) return peculiar
   if (unkeyed('origin') && isForeign(asked, headers))
     return 'the request came from another Origin without Vary: Origin or Access-Control-Allow-Origin: *'

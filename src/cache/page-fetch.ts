@@ -5,7 +5,7 @@ import { BudgetShare, collect, discard, type Budget, type Collected } from './bo
 import { capability } from './esi/response.ts'
 import type { FetchOptions, FetchTerms, OriginFetch } from './fetch-options.ts'
 import { assertWanted, instead, overflow, passedOn, type Fetched } from './fetched.ts'
-import { storableHeaders, withAuthorization } from './forward.ts'
+import { storableHeaders, withAuthorization, type Outgoing } from './forward.ts'
 import type { Received } from './freshness.ts'
 import { judge, type Judged } from './judged.ts'
 import type { Lookup } from './lookup.ts'
@@ -61,8 +61,7 @@ export class PageFetch {
   /** @throws OriginError when the origin gives no complete, valid response */
   async run(): Promise<Fetched> {
     const { turns, options } = this.#tools
-    const { visit, channel, cookies } = this.#asked
-    const { headers, sent } = storableHeaders(visit, channel, cookies)
+    const { headers, sent } = this.#outgoing()
     const clock = options.shared?.clock() ?? null
     let reply: OriginReply<Readable | Collected> | null = null
     try {
@@ -77,6 +76,14 @@ export class PageFetch {
     } finally {
       reply?.extend()
     }
+  }
+
+  /** The visitor's fields, and with them what further requests on the same connection send. */
+  #outgoing(): Outgoing {
+    const { visit, channel, cookies, remembered } = this.#asked
+    return remembered.of('outgoing', [visit.headers, visit.remoteAddress, visit.forwardedFor, channel, cookies], () =>
+      storableHeaders(visit, channel, cookies),
+    )
   }
 
   /** Fetches the page again in another way. */

@@ -3,8 +3,7 @@ import { formatCacheStatus, type ForwardReason } from './cache-status.ts'
 import type { Channel } from './channel.ts'
 import type { Confirmations } from './confirmations.ts'
 import { cookieHeader, parseCookies } from './fields.ts'
-import { routeOf, type ClassifyOptions } from './lookup.ts'
-import { isLoop, passHeaders, tagsOf, visibleHeaders, withAuthorization } from './forward.ts'
+import { passHeaders, tagsOf, visibleHeaders, withAuthorization } from './forward.ts'
 import { withoutSetCookie } from './set-cookie.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { OriginError, type OriginClient, type OriginResponse } from './origin.ts'
@@ -77,14 +76,8 @@ export class PassThrough {
     }
   }
 
-  /**
-   * Passes a request through without streams. The sink gets the head that a visitor may see. Null where the request is
-   * not for the shop, or may be answered from the cache.
-   */
-  begin(sent: PassedVisit, sink: PassSink, classifying: ClassifyOptions): Exchange | null {
-    const visit = classifying.variants.classes.classified(sent)
-    const route = routeOf(visit, classifying)
-    if (route.kind !== 'pass' || isLoop(visit.headers)) return null
+  /** Passes a request through without streams. The sink gets the head that a visitor may see. */
+  begin(visit: PassedVisit, route: Route, sink: PassSink): Exchange {
     const request = { ...this.#toRequest(visit, route), body: isBodiless(visit) ? null : visit.body }
     const inContext = isBodiless(visit) ? null : AsyncLocalStorage.snapshot()
     const passed = new PassedSink(sink, whyPassed(visit), (head) => ({

@@ -31,7 +31,7 @@ const grammatical = new Set([
 const ordinary =
   /^(?:accept(?:-(?:charset|encoding|language))?|user-agent|origin|dnt|priority|purpose|save-data|sec-.*|upgrade-insecure-requests|device-memory|downlink|dpr|ect|rtt|viewport-width|width|cookie)$/
 
-type Question = Pick<Lookup, 'keyedFields' | 'unkeyedCookies' | 'channel'>
+type Question = Pick<Lookup, 'keyedFields' | 'unkeyedCookies' | 'channel' | 'remembered'>
 
 /**
  * Finds a request field outside the key whose value appears in the response, and returns its name; null if there is none. Attackers
@@ -48,7 +48,10 @@ export function reflectedField(
   const vary = varyNames(headers)
   const redirecting = redirectingField(question, sent, headers, vary)
   if (redirecting !== null) return redirecting
-  const { words, needles, search } = wantedIn(question, sent, vary)
+  const inputs = [sent, question.keyedFields, question.unkeyedCookies, question.channel]
+  const { words, needles, search } = question.remembered.of(`wanted ${vary}`, inputs, () =>
+    wantedIn(question, sent, vary),
+  )
   if (needles.size === 0 && words.size === 0) return null
   const head = headers
     .filter(([name]) => !grammatical.has(name.toLowerCase()))

@@ -6,8 +6,9 @@ import { pathsAtOrBelow } from './bypass.ts'
 import { emptyAnswer } from './empty.ts'
 import type { CacheStatus } from './cache-status.ts'
 import { Assembler, templateOf } from './esi/assembler.ts'
-import { warmFragments } from './esi/warm-fragments.ts'
+import { lacksFragments, warmFragments } from './esi/warm-fragments.ts'
 import { Fetcher } from './fetch.ts'
+import { PageFinder } from './page-finder.ts'
 import { invalidated, type Fetched } from './fetched.ts'
 import { serverErrors, usability } from './freshness.ts'
 import { isLoop } from './forward.ts'
@@ -19,7 +20,7 @@ import type { Exchange } from './origin/exchange.ts'
 import type { Slot } from './origin/slots.ts'
 import { otherSearch, SearchRules } from './no-vary-search.ts'
 import { PassThrough, type PassedVisit, type PassSink } from './pass-through.ts'
-import { classify, type ClassifyOptions, type Lookup } from './lookup.ts'
+import { classifyRouted, routeOf, type ClassifyOptions, type Lookup, type RoutedVisit } from './lookup.ts'
 import { streamedAnswer } from './present.ts'
 import { Presenter } from './presenter.ts'
 import { probe, type Probed } from './probe.ts'
@@ -28,8 +29,8 @@ import { SharedFetches } from './shared-fetches.ts'
 import { toClassifyOptions, type StorefrontCacheOptions } from './storefront-options.ts'
 import { UnsafeInvalidation, type UnsafeCounts } from './unsafe.ts'
 import { hasValidator } from './validation.ts'
-import { answers, newest, toHeldPage, type HeldPage } from './view.ts'
-import type { CacheAnswer, Visit } from './visit.ts'
+import { answers, type HeldPage } from './view.ts'
+import type { CacheAnswer, Visit, VisitHead } from './visit.ts'
 
 /** How often a visitor waits for another visitor's fetch before starting one. */
 const mostWaits = 2
@@ -51,6 +52,7 @@ export class StorefrontCache {
   readonly #lifetimes: LifetimeWatch
   readonly #assembler: Assembler
   readonly #presenter: Presenter
+  readonly #finder: PageFinder
 
   constructor(options: StorefrontCacheOptions) {
     this.#options = options
@@ -66,6 +68,7 @@ export class StorefrontCache {
       ask: (lookup) => this.#ask(lookup),
       pass: (visit, route) => this.#passThrough.pass(visit, route),
     })
+    this.#finder = new PageFinder({ ...options, assembler: this.#assembler })
     this.#presenter = new Presenter({ ...options, bodies, assembler: this.#assembler })
     this.#fetcher = new Fetcher({ ...options, fragmentsOf: (...page) => this.#assembler.fragmentsOf(...page) })
     this.#lifetimes = new LifetimeWatch(options)
@@ -84,13 +87,23 @@ export class StorefrontCache {
 
   /** Answers a visitor's request. Errors of the shop become a response, made by `refuse`, never an exception. */
   answer(visit: Visit, refuse: Refuse = plainAnswer): Promise<CacheAnswer> {
-    return answeringOriginErrors(() => this.#respond(visit, this.classifying), refuse)
+    return answeringOriginErrors(() => this.#respond(this.route(visit), this.classifying), refuse)
+  }
+
+  /** Finds out where a request goes. */
+  route<V extends VisitHead>(sent: V): RoutedVisit<V> {
+    const visit = this.classifying.variants.classes.classified(sent)
+    return { visit, found: routeOf(visit, this.classifying) }
+  }
+
+  /** `answer` for a request whose route is known. */
+  answerRouted(routed: RoutedVisit<Visit>, refuse: Refuse): Promise<CacheAnswer> {
+    return answeringOriginErrors(() => this.#respond(routed, this.classifying), refuse)
   }
 
   /** @throws OriginError */
-  async #respond(sent: Visit, classifying: ClassifyOptions): Promise<CacheAnswer> {
-    const visit = classifying.variants.classes.classified(sent)
-    const classified = classify(visit, classifying)
+  async #respond({ visit, found }: RoutedVisit<Visit>, classifying: ClassifyOptions): Promise<CacheAnswer> {
+    const classified = classifyRouted(visit, found, classifying)
     if (classified.kind === 'unknown-site') return plainAnswer(421, noChannel(visit))
     // The front answers the daemon's own endpoints before it calls this.
     if (classified.kind === 'own') return plainAnswer(404, 'This path belongs to the cache in front of the shop.')
@@ -102,9 +115,9 @@ export class StorefrontCache {
     return lookup.isHidden && visit.isPurged !== true ? { ...answer, headers: hidden(answer.headers) } : answer
   }
 
-  /** Passes a request through to the shop without streams. Null for other requests, which `answer` answers. */
-  pass(visit: PassedVisit, sink: PassSink): Exchange | null {
-    return this.#passThrough.begin(visit, sink, this.classifying)
+  /** Passes a request through to the shop without streams. Null for other requests, which `answerRouted` answers. */
+  pass({ visit, found }: RoutedVisit<PassedVisit>, sink: PassSink): Exchange | null {
+    return found.kind === 'pass' && !isLoop(visit.headers) ? this.#passThrough.begin(visit, found, sink) : null
   }
 
   /**
@@ -112,8 +125,7 @@ export class StorefrontCache {
    * (docs/decisions/0027-shop-logins.md). `refuse` builds the answer when the shop gives none.
    */
   async passLogin(sent: Visit, refuse: Refuse): Promise<CacheAnswer> {
-    const visit = this.classifying.variants.classes.classified(sent)
-    const classified = classify(visit, this.classifying)
+    const { visit, found: classified } = this.route(sent)
     if (classified.kind !== 'own' || classified.channel === null) return this.answer(visit)
     const { channel, target, url } = classified
     if (isLoop(visit.headers)) return loopAnswer(refuse)
@@ -126,7 +138,7 @@ export class StorefrontCache {
   async #ask(lookup: Lookup): Promise<CacheAnswer> {
     for (let waits = 0; ; waits++) {
       if (lookup.search !== null && !this.#fetches.isCurrent(lookup))
-        return this.#respond(lookup.visit, { ...this.classifying, search: null })
+        return this.#respond(this.route(lookup.visit), { ...this.classifying, search: null })
       const standing = this.#options.standing?.() ?? 'confirmed'
       // Other nodes may have purged any page, and a fetch in progress may have begun before.
       if (standing === 'none' && !lookup.onlyIfCached)
@@ -170,27 +182,9 @@ export class StorefrontCache {
     }
   }
 
-  /**
-   * The best page for a lookup, whatever its age, from memory or the store's index, without its body. A visitor with an
-   * unconfirmed variant may read the shared page too, but not replace it.
-   */
+  /** The best page for a lookup, whatever its age, without its body. */
   find(lookup: Lookup): HeldPage | null {
-    // Removes from memory what other processes have invalidated.
-    this.#options.store.poll()
-    const shared = this.#find(lookup, lookup.sharedKey)
-    if (lookup.key === lookup.sharedKey || (shared !== null && usability(shared.page, this.#options.now()) === 'fresh'))
-      return shared
-    const own = this.#find(lookup, lookup.key)
-    return own === null || (shared !== null && shared.page.cachedAt > own.page.cachedAt) ? shared : own
-  }
-
-  #find(lookup: Lookup, key: string): HeldPage | null {
-    const { store, memory, now } = this.#options
-    const usable = memory.get(key)?.filter((held) => this.#assembler.mayUse(held, lookup))
-    const inMemory = newest(usable ?? [], lookup, now(), (held) => held.page)
-    const stored = newest(store.find(key), lookup, now(), (page) => page)
-    if (stored === null || (inMemory !== null && inMemory.page.cachedAt >= stored.cachedAt)) return inMemory
-    return toHeldPage(stored, {})
+    return this.#finder.find(lookup)
   }
 
   /** Fetches from the origin for this visitor and all who wait with them. */
@@ -285,12 +279,7 @@ export class StorefrontCache {
 
   /** Whether a page has fragments that are not fresh in the cache. */
   lacksFragments(lookup: Lookup, held: HeldPage): boolean {
-    if (held.assembly !== undefined) return false
-    return this.#assembler.fragmentsAt(lookup, held).some((fragment) => {
-      const found = this.find(fragment)
-      if (found === null || usability(found.page, this.#options.now()) !== 'fresh') return true
-      return this.lacksFragments(fragment, found)
-    })
+    return lacksFragments(this.#assembler, lookup, held, (part) => this.find(part), this.#options.now)
   }
 
   /** Checks whether the origin's response could be stored, without storing it. @throws OriginError */

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { MemoryEntry } from '../pages/memory-entry.ts'
+import type { Memo } from '../lib/memo.ts'
 import type { HeaderPair, PageType } from '../pages/page.ts'
 
 /** A visitor's classes by the request header in which the shop gets them. */
@@ -24,6 +25,8 @@ export interface VisitHead {
   isTrusted?: boolean
   /** Set once `headers` has them (`VisitorClassifier`). */
   classes?: VisitorClasses
+  /** What was derived from `headers` and the connection, where further requests on it may have the same ones. */
+  memo?: Memo
 }
 
 export interface Visit extends VisitHead {

@@ -1,3 +1,4 @@
+import { Memo } from '../../src/lib/memo.ts'
 import { formatHttpDate } from '../../src/lib/http-date.ts'
 import type { HeaderPair } from '../../src/pages/page.ts'
 import type { Received } from '../../src/cache/freshness.ts'
@@ -22,4 +23,5 @@ export const plainRequest: RequestTraits = {
   odd: false,
   keyedFields: [],
   states: [],
+  remembered: new Memo(),
 }

@@ -1,5 +1,7 @@
+import type { Clock } from '../../lib/clock.ts'
 import { discard } from '../body.ts'
 import type { Fetched } from '../fetched.ts'
+import { usability } from '../freshness.ts'
 import type { Lookup } from '../lookup.ts'
 import { OriginError } from '../origin.ts'
 import type { HeldPage } from '../view.ts'
@@ -34,4 +36,20 @@ export async function warmFragments(
   // The page that the visitor gets decides.
   if (failure !== null && lookup.within !== undefined) throw failure
   if (failure !== null) await assembler.assemble(lookup, held!, null)
+}
+
+/** Whether a page has fragments that are not fresh in the cache. */
+export function lacksFragments(
+  assembler: Assembler,
+  lookup: Lookup,
+  held: HeldPage,
+  find: (fragment: Lookup) => HeldPage | null,
+  now: Clock,
+): boolean {
+  if (held.assembly !== undefined) return false
+  return assembler.fragmentsAt(lookup, held).some((fragment) => {
+    const found = find(fragment)
+    if (found === null || usability(found.page, now()) !== 'fresh') return true
+    return lacksFragments(assembler, fragment, found, find, now)
+  })
 }

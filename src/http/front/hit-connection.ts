@@ -11,7 +11,7 @@ import { Framing } from './framing.ts'
 import { mostFields } from './guard.ts'
 import { PassReader, type PassFront } from './pass-connection.ts'
 import type { Pipelines } from './pipelines.ts'
-import { parsePlainRequest, toHitRequest, type PlainRequest } from './plain-request.ts'
+import { largestKept, parsePlainRequest, toHitRequest, type PlainRequest } from './plain-request.ts'
 import { schemeOf } from './proxied.ts'
 import { endGently, refuse } from './refuse.ts'
 import { channelIdOf, nextRequestId, RequestRecord } from './request-record.ts'
@@ -99,6 +99,8 @@ class HitConnection {
   #ended = false
   /** The next answer is the last. */
   #draining = false
+  /** The fields of the last plain request. */
+  #block: PlainRequest['block'] | null = null
 
   constructor(socket: Socket, options: HitOptions, toNode: () => void) {
     this.#socket = socket
@@ -164,8 +166,9 @@ class HitConnection {
   /** Answers a chunk that is a plain request; false where it is not. `isNew`: Node's server has not taken the connection over. */
   #takePlain(chunk: Buffer, isNew: boolean): boolean {
     const started = (this.#lastActive = performance.now())
-    const head = parsePlainRequest(chunk, this.#isTrusted(), mostFields, this.#scheme)
+    const head = parsePlainRequest(chunk, this.#isTrusted(), mostFields, this.#scheme, this.#block)
     if (head === null) return false
+    this.#block = chunk.length <= largestKept ? head.block : null
     return (
       this.#takeHit(head, chunk, started) ||
       (isNew && this.#events.take(head, chunk)) ||

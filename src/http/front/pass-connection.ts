@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import { connectionFields, withoutFields } from '../../cache/fields.ts'
 import type { PassedVisit } from '../../cache/pass-through.ts'
 import { refuserFor } from './error-page.ts'
 import type { FrontOptions } from './front-options.ts'
@@ -142,14 +141,16 @@ export class PassReader implements PassConnection {
   }
 
   #visit(visit: PassedVisit, answer: PassAnswer): boolean {
-    answer.source = this.#front.cache.pass(visit, answer)
+    const { cache } = this.#front
+    const routed = cache.route(visit)
+    answer.source = cache.pass(routed, answer)
     if (answer.source !== null) return true
     if (visit.body !== null || (visit.method !== 'GET' && visit.method !== 'HEAD')) return false
     const gone = new AbortController()
     answer.source = { abort: () => gone.abort(visitorLeft), pause: () => {}, resume: () => {} }
     const onInterim = answer.onInterim.bind(answer)
-    const whole = { ...visit, body: null, signal: gone.signal, onInterim }
-    this.#front.cache.answer(whole, answer.refuse).then(
+    const whole = { ...routed.visit, body: null, signal: gone.signal, onInterim }
+    cache.answerRouted({ visit: whole, found: routed.found }, answer.refuse).then(
       (given) => answer.respond(given),
       (error: unknown) => answer.onFault(error),
     )
@@ -165,13 +166,13 @@ export class PassReader implements PassConnection {
 
 /** The request as the cache sees it, like that of Node's server. */
 function visitOf({ method, head, body }: PassRequest, socket: Socket, trusted: boolean): PassedVisit {
-  const { headers } = head
   return {
     method,
     scheme: head.scheme,
     host: head.host,
     target: head.target,
-    headers: withoutFields(headers, connectionFields(headers)),
+    headers: head.block.endToEnd,
+    memo: head.block.memo,
     remoteAddress: socket.remoteAddress ?? null,
     forwardedFor: trusted ? head.field('x-forwarded-for') : null,
     isTrusted: trusted,
