@@ -23,24 +23,27 @@ export interface Content {
 }
 
 /** Fields that are never stored: each response gets its own, or they are meant for one visitor (RFC 9111 §3.1). */
-const unstored = ['age', 'set-cookie', 'set-cookie2', 'content-length']
+const unstored: ReadonlySet<string> = new Set(['age', 'set-cookie', 'set-cookie2', 'content-length'])
+/** With that of a coding that the cache changes. */
+const unstoredDecoded: ReadonlySet<string> = new Set([...unstored, 'content-encoding'])
 
 /**
  * Turns a storable response into a page.
  *
+ * @param visible its fields that visitors see
  * @param isDecoded whether its Content-Encoding says nothing about the body any more
  */
 export function toDraft(
   lookup: Lookup,
   response: Received,
+  visible: readonly HeaderPair[],
   isDecoded: boolean,
   content: Content,
   options: DraftOptions,
 ): PageDraft {
-  const directives = directivesOf(response.headers)
-  const dropped = new Set([...unstored, ...directives.unstoredFields])
-  if (isDecoded) dropped.add('content-encoding')
-  const headers = withoutFields(visibleHeaders(response), dropped)
+  const { unstoredFields } = directivesOf(response.headers)
+  const always = isDecoded ? unstoredDecoded : unstored
+  const headers = withoutFields(visible, unstoredFields.length === 0 ? always : new Set([...always, ...unstoredFields]))
   if (!hasField(headers, 'date')) headers.push(['Date', formatHttpDate(dateOf(response))])
   const tags = tagsOf(response.headers)
   const names = varyNames(response.headers)

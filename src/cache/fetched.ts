@@ -3,7 +3,7 @@ import type { HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { Rejection } from '../pages/page-store.ts'
 import { discard } from './body.ts'
 import { weaken } from './conditional.ts'
-import { connectionFields, hasField, withoutFields } from './fields.ts'
+import { endToEnd, hasField } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
 import { serverErrors, type Received } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
@@ -96,12 +96,7 @@ export function reflectionReason(
   body: Buffer,
 ): string | null {
   // Fields of the connection are no part of the page and cannot reflect a visitor's request.
-  const reflected = reflectedField(
-    lookup,
-    sent,
-    withoutFields(response.headers, connectionFields(response.headers)),
-    body,
-  )
+  const reflected = reflectedField(lookup, sent, endToEnd(response.headers), body)
   return reflected === null ? null : `the response reflects the request's ${reflected}`
 }
 

@@ -1,27 +1,34 @@
+import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { withoutSession } from './session-cookie.ts'
 
 /** The combined value of all lines of a field (RFC 9110 §5.3); null when the field is absent. */
 export function fieldValue(headers: readonly HeaderPair[], name: string): string | null {
   let value: string | null = null
-  for (const [key, line] of headers) {
-    if (key.length === name.length && key.toLowerCase() === name) value = value === null ? line : `${value}, ${line}`
-  }
+  for (const pair of headers) if (isNamed(pair, name)) value = value === null ? pair[1] : `${value}, ${pair[1]}`
   return value
 }
 
 /** The separate lines of a field. */
 export function fieldLines(headers: readonly HeaderPair[], name: string): string[] {
-  return headers.filter(([key]) => key.length === name.length && key.toLowerCase() === name).map(([, line]) => line)
+  return headers.filter((pair) => isNamed(pair, name)).map((pair) => pair[1])
 }
 
 export function hasField(headers: readonly HeaderPair[], name: string): boolean {
-  return headers.some(([key]) => key.length === name.length && key.toLowerCase() === name)
+  for (const pair of headers) if (isNamed(pair, name)) return true
+  return false
+}
+
+/** Most names differ in length, which is cheaper to compare. */
+function isNamed(pair: HeaderPair, name: string): boolean {
+  return pair[0].length === name.length && pair[0].toLowerCase() === name
 }
 
 export function withoutFields(headers: readonly HeaderPair[], names: ReadonlySet<string>): HeaderPair[] {
-  return headers.filter(([key]) => !names.has(key.toLowerCase()))
+  return headers.filter((pair) => !names.has(lowerName(pair[0])))
 }
+
+const lowerName = remembering((name) => name.toLowerCase())
 
 /**
  * Strips spaces and tabs from both ends. `trim` strips more characters than HTTP does, so that the shop would see
@@ -68,6 +75,11 @@ const hopByHop: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ])
+
+/** The fields without those of the connection. */
+export function endToEnd(headers: readonly HeaderPair[]): HeaderPair[] {
+  return withoutFields(headers, connectionFields(headers))
+}
 
 export function connectionFields(headers: readonly HeaderPair[]): ReadonlySet<string> {
   const named = fieldValue(headers, 'connection')

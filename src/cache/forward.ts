@@ -1,7 +1,7 @@
 import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import type { Channel } from './channel.ts'
-import { connectionFields, cookieHeader, fieldValue, hasField, withoutFields } from './fields.ts'
+import { connectionFields, cookieHeader, endToEnd, fieldValue, hasField, withoutFields } from './fields.ts'
 import type { VisitHead } from './visit.ts'
 
 /** The name of this cache in Via and Cache-Status. */
@@ -189,13 +189,12 @@ const internal = new Set([
 
 /** The response fields that a visitor sees. 1xx and 204 must not have a length (RFC 9110 §8.6). */
 export function visibleHeaders({ status, headers }: { status: number; headers: readonly HeaderPair[] }): HeaderPair[] {
-  const dropped = connectionFields(headers)
-  const mayHaveLength = status >= 200 && status !== 204
-  return headers.filter(([name]) => {
-    const lower = name.toLowerCase()
-    return !dropped.has(lower) && !internal.has(lower) && (mayHaveLength || lower !== 'content-length')
-  })
+  const visible = endToEnd(headers).filter((pair) => !isInternal(pair[0]))
+  return status >= 200 && status !== 204 ? visible : withoutFields(visible, lengthOnly)
 }
+
+const isInternal = remembering((name) => internal.has(name.toLowerCase()))
+const lengthOnly: ReadonlySet<string> = new Set(['content-length'])
 
 /** The cache tags of a response, separated by whitespace and commas, without duplicates. */
 export function tagsOf(headers: readonly HeaderPair[]): string[] {

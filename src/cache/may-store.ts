@@ -94,7 +94,7 @@ function reasonInResponse(
   if (directives.mustUnderstand && !understood.has(status)) return `must-understand with unknown status ${status}`
   if (directives.private) return 'Cache-Control: private'
   if (varyNames(headers) === '*') return 'Vary: *'
-  if (/^text\/event-stream/i.test(fieldValue(headers, 'content-type') ?? '')) return 'an event stream'
+  if (isEventStream(fieldValue(headers, 'content-type') ?? '')) return 'an event stream'
   const shared = directives.public || directives.sMaxage !== null
   if ((hasField(headers, 'set-cookie') || hasField(headers, 'set-cookie2')) && !shared)
     return 'Set-Cookie without public or s-maxage'
@@ -104,6 +104,10 @@ function reasonInResponse(
   const validator = hasField(headers, 'etag') || hasField(headers, 'last-modified')
   return validator || defaultTtl > 0 ? null : 'no freshness and no validator'
 }
+
+const isEventStream = remembering((type) => /^text\/event-stream/i.test(type))
+/** The media type of a Content-Type, in lower case and without parameters. */
+const mediaTypeOf = remembering((type) => trimBlanks(type.split(';')[0]!).toLowerCase())
 
 function mismatch(asked: RequestTraits, status: number, headers: readonly HeaderPair[]): string | null {
   const vary = varyNames(headers)
@@ -121,7 +125,7 @@ function mismatch(asked: RequestTraits, status: number, headers: readonly Header
   if (peculiar !== null) return peculiar
   if (unkeyed('origin') && isForeign(asked, headers))
     return 'the request came from another Origin without Vary: Origin or Access-Control-Allow-Origin: *'
-  const type = trimBlanks((fieldValue(headers, 'content-type') ?? '').split(';')[0]!).toLowerCase()
+  const type = mediaTypeOf(fieldValue(headers, 'content-type') ?? '')
   if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept'), type))
     return 'the request had an unusual Accept without Vary: Accept, and the response is not HTML'
   if (personalStatuses.has(status)) return `status ${status}, which is about the request`

@@ -98,18 +98,24 @@ export class PageFetch {
     const { origin } = this.#tools.options
     const { stale, part, mayHaveMarkup, warming } = this.#terms
     const { channel, target, visit } = this.#asked
+    const { remembered } = this.#asked
     const extra = this.#isHead ? [] : selection(this.#asked, stale, part)
-    if (mayHaveMarkup) extra.push(capability)
+    const all = () => {
+      const markup = mayHaveMarkup ? [capability] : []
+      return withAuthorization([...headers, ...extra, ...markup, ['accept-encoding', 'identity']], channel)
+    }
+    const isPlain = extra.length === 0
     const request = {
       origin: channel.origin,
       method: this.#isHead ? 'HEAD' : 'GET',
       target: `${target.path}${target.query}`,
-      headers: withAuthorization([...headers, ...extra, ['accept-encoding', 'identity']], channel),
+      headers: isPlain ? remembered.of('all fields', [headers, mayHaveMarkup], all) : all(),
       body: null,
       signal: warming?.signal ?? null,
       slot: warming?.slot ?? null,
       limit: origin.totalTimeout,
       onInterim: visit.onInterim,
+      ...(isPlain && { memo: remembered }),
     }
     return origin.collect(request, onHead)
   }

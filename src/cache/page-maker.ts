@@ -30,6 +30,10 @@ import type { Parts } from './parts.ts'
 import { setCookieFields } from './set-cookie.ts'
 import { storedAs, toHeldPage, type HeldPage } from './view.ts'
 
+/** Fields that the visitor's response gets anew. */
+const resentInCoding: ReadonlySet<string> = new Set(['age', 'content-length'])
+const resent: ReadonlySet<string> = new Set([...resentInCoding, 'content-encoding'])
+
 /** What all fetches share. */
 interface MakerTools {
   options: FetchOptions
@@ -131,6 +135,7 @@ export class PageMaker {
     const { memory } = options
     const response = encoded.foreignTag ? withWeakTag(received) : received
     const reflected = forbidden ?? reflectionReason(lookup, sent, response, encoded.decoded ?? encoded.identity)
+    const visible = visibleHeaders(response)
     const content = {
       encoding: encoded.encoding,
       originalSize: encoded.identity.length,
@@ -138,7 +143,7 @@ export class PageMaker {
       range,
       ...(isTemplate && { fragments: await options.fragmentsOf(lookup, encoded.identity) }),
     }
-    const draft = toDraft(lookup, response, encoded.known, content, options)
+    const draft = toDraft(lookup, response, visible, encoded.known, content, options)
     const stored = encoded.bodies[encoded.encoding]!
     parts.note(draft)
     const page = reflected ?? (await keeper.keep(draft, stored, context))
@@ -158,10 +163,7 @@ export class PageMaker {
       status: response.status,
       notStored,
       shareable: reflected === null,
-      live: withoutFields(
-        visibleHeaders(response),
-        new Set(['age', 'content-length', ...(encoded.known ? ['content-encoding'] : [])]),
-      ),
+      live: withoutFields(visible, encoded.known ? resent : resentInCoding),
     }
   }
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { decodedForms, isCommonBrowserValue } from './browser-values.ts'
 import { fieldValue } from './fields.ts'
@@ -27,6 +28,8 @@ const grammatical = new Set([
   'accept-ranges',
 ])
 
+const isGrammatical = remembering((name) => grammatical.has(name.toLowerCase()))
+
 /** Request fields that browsers send by themselves. */
 const ordinary =
   /^(?:accept(?:-(?:charset|encoding|language))?|user-agent|origin|dnt|priority|purpose|save-data|sec-.*|upgrade-insecure-requests|device-memory|downlink|dpr|ect|rtt|viewport-width|width|cookie)$/
@@ -53,10 +56,8 @@ export function reflectedField(
     wantedIn(question, sent, vary),
   )
   if (needles.size === 0 && words.size === 0) return null
-  const head = headers
-    .filter(([name]) => !grammatical.has(name.toLowerCase()))
-    .map(([, value]) => value)
-    .join('\n')
+  let head = ''
+  for (const [name, value] of headers) if (!isGrammatical(name)) head += `${value}\n`
   const word = words.size === 0 ? null : findWord(`${head}\n${body.toString('latin1')}`.toLowerCase(), words)
   if (word !== null) return words.get(word)!
   const found = search?.find(Buffer.from(head, 'latin1')) ?? search?.find(body) ?? null

@@ -79,11 +79,15 @@ export function removeDotSegments(path: string): string {
   return `/${output.join('/')}`
 }
 
+/** Matches a path that every server reads as it is. */
+const unambiguous = /^(?:\/[\w\-~!$&'()*+,=:@][\w\-.~!$&'()*+,=:@]*)*\/?$/
+
 /**
  * The path as the most lenient server could read it: fully decoded, backslashes as slashes, path parameters removed,
  * dot segments removed, lower case. Used only to detect paths that must never be cached.
  */
 export function lenientPath(path: string): string {
+  if (unambiguous.test(path)) return path.toLowerCase()
   let text = path
   for (let round = 0; round < 3 && /%[0-9a-f]{2}/i.test(text); round++) {
     text = text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))

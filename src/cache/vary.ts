@@ -1,3 +1,4 @@
+import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair, PageDraft } from '../pages/page.ts'
 import { fieldValue, listElements, trimBlanks } from './fields.ts'
 
@@ -5,10 +6,17 @@ import { fieldValue, listElements, trimBlanks } from './fields.ts'
 const mostNames = 64
 
 /** The field names in `Vary`, in lower case; '*' when it contains that (RFC 9110 §12.5.5) or too many names. */
-export function varyNames(headers: readonly HeaderPair[]): string[] | '*' {
-  const names = new Set(listElements(fieldValue(headers, 'vary')))
-  return names.has('*') || names.size > mostNames ? '*' : [...names]
+export function varyNames(headers: readonly HeaderPair[]): readonly string[] | '*' {
+  const value = fieldValue(headers, 'vary')
+  return value === null ? none : namesIn(value)
 }
+
+const none: readonly string[] = []
+
+const namesIn = remembering((value): readonly string[] | '*' => {
+  const names = new Set(listElements(value))
+  return names.has('*') || names.size > mostNames ? '*' : [...names]
+})
 
 /**
  * The request fields that select a variant. `unkeyedCookies` replaces Cookie: the other cookies are in the primary key.

@@ -1,3 +1,4 @@
+import { remembering } from '../lib/remembering.ts'
 import type { MemoryEntry } from '../pages/memory-entry.ts'
 import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
 import { bestEncodings } from './accept-encoding.ts'
@@ -45,10 +46,9 @@ export function viewHeaders(
   live?: readonly HeaderPair[],
 ): HeaderPair[] {
   const headers: HeaderPair[] = []
-  for (const [name, value] of live ?? page.headers) {
-    headers.push(encoding !== 'identity' && name.toLowerCase() === 'etag' ? [name, weaken(value)] : [name, value])
-  }
-  if (page.encoding !== 'identity' && !listElements(fieldValue(headers, 'vary')).includes('accept-encoding'))
+  for (const pair of live ?? page.headers)
+    headers.push(encoding !== 'identity' && isTag(pair[0]) ? [pair[0], weaken(pair[1])] : pair)
+  if (page.encoding !== 'identity' && !variesByCoding(fieldValue(headers, 'vary') ?? ''))
     headers.push(['Vary', 'Accept-Encoding'])
   if (encoding !== 'identity') headers.push(['Content-Encoding', encoding])
   if (size !== null) headers.push(['Content-Length', String(size)])
@@ -57,6 +57,9 @@ export function viewHeaders(
   headers.push(['Cache-Status', formatCacheStatus(cacheStatus)])
   return headers
 }
+
+const isTag = remembering((name) => name.toLowerCase() === 'etag')
+const variesByCoding = remembering((vary) => listElements(vary).includes('accept-encoding'))
 
 /** Whether a page is whole, or a part that contains the requested range and meets `If-Range` (RFC 9110 §13.1.5). */
 function coversRange(page: Page, lookup: Lookup, now: number): boolean {

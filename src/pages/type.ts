@@ -33,7 +33,10 @@ type Matcher = (page: { headers: readonly HeaderPair[]; tags: readonly string[];
 /** Compiles rules into a function from a response to the first rule that matches; null where none does. */
 export function ruleFinder(rules: readonly TypeRule[]): (page: Parameters<Matcher>[0]) => TypeRule | null {
   const compiled = rules.map((rule) => ({ rule, matches: matcher(rule) }))
-  return (page) => compiled.find(({ matches }) => matches(page))?.rule ?? null
+  return (page) => {
+    for (const { rule, matches } of compiled) if (matches(page)) return rule
+    return null
+  }
 }
 
 /** Compiles rules into a function from a response to its type. The first match wins; the default is `cms`. */
@@ -56,7 +59,10 @@ export function pathTypeResolver(rules: readonly TypeRule[]): (target: string) =
 function matcher(rule: TypeRule): Matcher {
   if (rule.tag !== undefined) {
     const prefix = rule.tag
-    return (page) => page.tags.some((tag) => tag.startsWith(prefix))
+    return ({ tags }) => {
+      for (const tag of tags) if (tag.startsWith(prefix)) return true
+      return false
+    }
   }
   if (rule.header !== undefined) {
     const colon = rule.header.indexOf(':')

@@ -1,3 +1,4 @@
+import type { Memo } from '../../lib/memo.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import type { OriginError } from './error.ts'
 
@@ -14,6 +15,8 @@ export interface ExchangeRequest {
    * without that field it is sent in chunks.
    */
   body: Buffer | 'stream' | null
+  /** Keeps what was rendered of `headers`, where further requests have the same ones. */
+  memo?: Memo
 }
 
 /** The head of a final response. */

@@ -1,3 +1,4 @@
+import type { HeaderPair } from '../../pages/page.ts'
 import { OriginError } from './error.ts'
 import type { ExchangeRequest } from './exchange.ts'
 
@@ -18,11 +19,22 @@ export interface RequestHead {
 }
 
 /** @throws OriginError for a request that cannot be written as HTTP/1.1, or whose body has another length */
-export function renderRequest({ method, target, headers, body }: ExchangeRequest, host: string): RequestHead {
+export function renderRequest({ method, target, headers, body, memo }: ExchangeRequest, host: string): RequestHead {
   if (!requestLine.test(`${method} ${target}`)) throw invalid('request line')
+  const render = () => renderFields(headers, host)
+  const { text, announced } = memo?.of('rendered', [headers, host], render) ?? render()
+  const length = lengthOf(body, announced)
+  let framing = ''
+  if (length === null) framing = 'transfer-encoding: chunked\r\n'
+  else if (announced === null && (length > 0 || withBody.has(method))) framing = `content-length: ${length}\r\n`
+  return { text: `${method} ${target} HTTP/1.1\r\n${text}${framing}connection: keep-alive\r\n\r\n`, length }
+}
+
+/** The field lines of a request. `announced`: the value of its Content-Length. @throws OriginError for an invalid field */
+function renderFields(headers: readonly HeaderPair[], host: string): { text: string; announced: number | null } {
   let announced: number | null = null
   let named = false
-  let fields = ''
+  let text = ''
   for (const [name, value] of headers) {
     const line = `${name}: ${value}`
     if (!fieldLine.test(line)) throw invalid('header field')
@@ -34,16 +46,12 @@ export function renderRequest({ method, target, headers, body }: ExchangeRequest
       if (named) throw invalid('Host')
       named = true
       // First, as RFC 9110 §7.2 recommends.
-      fields = `${line}\r\n${fields}`
+      text = `${line}\r\n${text}`
       continue
     } else if (own.has(lower)) throw invalid(name)
-    fields += `${line}\r\n`
+    text += `${line}\r\n`
   }
-  if (!named) fields = `host: ${host}\r\n${fields}`
-  const length = lengthOf(body, announced)
-  if (length === null) fields += 'transfer-encoding: chunked\r\n'
-  else if (announced === null && (length > 0 || withBody.has(method))) fields += `content-length: ${length}\r\n`
-  return { text: `${method} ${target} HTTP/1.1\r\n${fields}connection: keep-alive\r\n\r\n`, length }
+  return { text: named ? text : `host: ${host}\r\n${text}`, announced }
 }
 
 function lengthOf(body: ExchangeRequest['body'], announced: number | null): number | null {

@@ -62,11 +62,13 @@ export function parseHead(text: string, method: string): PlainHead | null {
   return framing === null ? null : { status, headers, framing, keep: keepOf(connection, hint, status, length, coding) }
 }
 
-/** Stored pages share the fields that they have in common. */
+/** Stored pages share the fields that they have in common, and the names of all. */
 const toPair = remembering((line): HeaderPair => {
   const colon = line.indexOf(':')
-  return [line.slice(0, colon), trimBlanks(line.slice(colon + 1))]
+  return [toName(line.slice(0, colon)), trimBlanks(line.slice(colon + 1))]
 })
+
+const toName = remembering((name) => name)
 
 const framingNames = Map.groupBy(
   ['connection', 'keep-alive', 'content-length', 'transfer-encoding'],
