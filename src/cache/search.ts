@@ -34,7 +34,7 @@ export class NeedleSearch {
 
   /** @param needles in lower case, each of at least `shortestNeedle` characters */
   constructor(needles: Iterable<string>) {
-    const all = [...needles]
+    const all = withoutLonger([...needles])
     const short = all.filter(({ length }) => length < longEnough)
     const plain = short.length > mostPlain ? [] : short
     this.#plain = plain.map((needle) => ({ needle, anchor: anchorOf(needle) }))
@@ -53,7 +53,7 @@ export class NeedleSearch {
     }
   }
 
-  /** The first needle in a text, read as Latin-1; null when there is none. At the limit of comparisons, the current needle. */
+  /** A needle in a text, read as Latin-1; null when there is none. At the limit of comparisons, the current needle. */
   find(text: Buffer): string | null {
     let lowered: string | null = null
     for (const { needle, anchor } of this.#plain) {
@@ -83,6 +83,15 @@ export class NeedleSearch {
     }
     return null
   }
+}
+
+/** With more needles than this, comparing each with all others would take too long: clients choose them. */
+const mostCompared = 64
+
+/** Needles without those that contain another one, which is found wherever they are. */
+function withoutLonger(needles: string[]): string[] {
+  if (needles.length > mostCompared) return needles
+  return needles.filter((needle) => !needles.some((other) => other !== needle && needle.includes(other)))
 }
 
 /** A part of a needle without case. */

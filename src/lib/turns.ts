@@ -1,6 +1,10 @@
+/** Milliseconds of a turn in which steps are begun, however short everything else was: a turn of its own for each would cost a tenth more. */
+const least = 0.25
+
 /**
  * Spreads steps of work over the turns of the event loop, so that requests that cost less need not wait for all of them. In
- * each turn the steps get half of the time that everything else has taken, and at least one step is run.
+ * each turn the steps get half of the time that everything else has taken, or a quarter of a millisecond where that is more, and at least one
+ * step is run.
  */
 export class Turns {
   readonly #waiting: (() => void)[] = []
@@ -25,7 +29,7 @@ export class Turns {
 
   readonly #run = () => {
     const started = performance.now()
-    this.#step(started + (started - this.#ended) / 2)
+    this.#step(started + Math.max(least, (started - this.#ended) / 2))
   }
 
   #step(until: number): void {

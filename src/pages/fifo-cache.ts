@@ -180,11 +180,20 @@ class Queue<Value> {
  */
 class Departed {
   readonly #hashes = new Set<number>()
+  /** Where the oldest is. A new iterator would pass over all that have left since the table was last compacted. */
+  #oldest = this.#hashes.values()
   readonly #seed = randomInt(1, 2 ** 32 - 1)
 
   add(hashed: number, most: number): void {
-    while (this.#hashes.size >= Math.max(1, most)) this.#hashes.delete(this.#hashes.values().next().value!)
+    while (this.#hashes.size >= Math.max(1, most)) this.#forgetOldest()
     this.#hashes.add(hashed)
+  }
+
+  /** What the iterator has passed is not among the hashes any more. */
+  #forgetOldest(): void {
+    let next = this.#oldest.next()
+    if (next.done === true) next = (this.#oldest = this.#hashes.values()).next()
+    this.#hashes.delete(next.value!)
   }
 
   /** Whether the key is remembered, and forgets it. */
