@@ -3,6 +3,7 @@ import {
   cheapEncodings,
   decode,
   encode,
+  encodeAtOnce,
   encodeCheaply,
   isCompressible,
   toEncoding,
@@ -37,6 +38,13 @@ export interface EncodedBody {
 /** Why a body was not encoded: it exceeds the size limit or the memory budget. */
 export type EncodingRefusal = 'limit' | 'budget'
 
+type Encoded = EncodedBody | EncodingRefusal
+
+/** The encoded body is copied once here; otherwise the memory tier and the writer's queue would each copy it. */
+function encodedAs(plain: EncodedBody, encoding: Encoding, body: Buffer): EncodedBody {
+  return { ...plain, encoding, bodies: { ...plain.bodies, [encoding]: compact(body) } }
+}
+
 /** The coding of a body that a visitor waits for: the best one that is cheap and that the visitor accepts. */
 export function cheapEncodingFor(acceptEncoding: string | null): CheapEncoding {
   const accepted = bestEncodings(acceptEncoding)
@@ -56,6 +64,8 @@ export class BodyEncoder {
   }
 
   /**
+   * Small bodies are encoded at once, so that nothing is awaited.
+   *
    * @param cheap the coding for a visitor who waits; null compresses thoroughly
    * @throws OriginError when the body does not match its Content-Encoding
    */
@@ -64,16 +74,7 @@ export class BodyEncoder {
     body: Buffer,
     share: BudgetShare,
     cheap: CheapEncoding | null = null,
-  ): Promise<EncodedBody | EncodingRefusal> {
-    return this.#gate.pass(() => this.#encode(response, body, share, cheap))
-  }
-
-  async #encode(
-    response: Received,
-    body: Buffer,
-    share: BudgetShare,
-    cheap: CheapEncoding | null,
-  ): Promise<EncodedBody | EncodingRefusal> {
+  ): Encoded | Promise<Encoded> {
     const received = toEncoding(fieldValue(response.headers, 'content-encoding'))
     const plain: EncodedBody = {
       identity: body,
@@ -83,19 +84,22 @@ export class BodyEncoder {
     }
     if (received === null || body.length === 0) return plain
     const { noTransform } = directivesOf(response.headers)
-    if (received !== 'identity') {
-      const decoded = await this.#decode(body, received, share)
-      if (typeof decoded === 'string' || !noTransform) return decoded
-      return { ...plain, known: false, decoded: decoded.identity }
-    }
+    if (received !== 'identity')
+      return this.#gate.pass(async () => {
+        const decoded = await this.#decode(body, received, share)
+        if (typeof decoded === 'string' || !noTransform) return decoded
+        return { ...plain, known: false, decoded: decoded.identity }
+      })
     const worthIt = isCompressible(fieldValue(response.headers, 'content-type'), body.length) && !noTransform
     if (!this.#options.compression || !worthIt || response.status === 206) return plain
     // The encoded body is at most as large as the original.
     if (!share.take(body.length)) return 'budget'
-    const encoding = cheap ?? 'br'
-    const encoded = cheap === null ? await encode(body, 'br') : await encodeCheaply(body, cheap)
-    // Copied once here; otherwise the memory tier and the writer's queue would each copy it.
-    return { ...plain, encoding, bodies: { identity: body, [encoding]: compact(encoded) } }
+    const small = cheap === null ? null : encodeAtOnce(body, cheap)
+    if (cheap !== null && small !== null) return encodedAs(plain, cheap, small)
+    return this.#gate.pass(async () => {
+      const encoding = cheap ?? 'br'
+      return encodedAs(plain, encoding, await (cheap === null ? encode(body, 'br') : encodeCheaply(body, cheap)))
+    })
   }
 
   async #decode(body: Buffer, encoding: Encoding, share: BudgetShare): Promise<EncodedBody | EncodingRefusal> {

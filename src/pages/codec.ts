@@ -119,11 +119,16 @@ export async function encode(body: Buffer, encoding: Encoding): Promise<Buffer> 
 
 /** Compresses a body with little effort: a tenth more bytes in a quarter of the time. */
 export async function encodeCheaply(body: Buffer, encoding: CheapEncoding): Promise<Buffer> {
-  if (body.length > atOnce)
-    return encoding === 'gzip'
-      ? promisify(zlib.gzip)(body, { level: cheapGzipLevel })
-      : promisify(zlib.zstdCompress)(body)
-  return cheapCompressors[encoding].run(body)
+  const small = encodeAtOnce(body, encoding)
+  if (small !== null) return small
+  return encoding === 'gzip'
+    ? promisify(zlib.gzip)(body, { level: cheapGzipLevel })
+    : promisify(zlib.zstdCompress)(body)
+}
+
+/** Compresses a small body with little effort; null for a large one. */
+export function encodeAtOnce(body: Buffer, encoding: CheapEncoding): Buffer | null {
+  return body.length > atOnce ? null : cheapCompressors[encoding].run(body)
 }
 
 /** Frames of a body that is decoded at once: each takes as long as a small page. */
