@@ -16,7 +16,7 @@ export function fillPages(directory: string, tags: number, large = 0): void {
       for (let n = first; n < Math.min(small + large, first + 5_000); n += 1) {
         const page = draft(n, n < small ? [`tag-${Math.floor(n / pagesOfTag)}`, 'small'] : [`page-${n}`, 'large'])
         const body = { file: `00/${n.toString(16).padStart(32, '0')}.0`, fileSize: 5_000, at: 0, size: 5_000, digest }
-        index.writes.link([index.writes.insert(page, body, 64, page.cachedAt)])
+        index.writes.link([index.inserts.for([page], { maxVariants: 64, now: page.cachedAt })(page, body)])
       }
     })
   }

@@ -59,12 +59,13 @@ function fill(): Partial<Measured> {
         if (n % namesPerFile === 0) writeFileSync((source = path), body, { mode: 0o600 })
         else linkSync(source, path)
         index.writes.link([
-          index.writes.insert(
-            page,
-            { file, fileSize: body.length, at: 0, size: body.length, digest },
-            64,
-            page.cachedAt,
-          ),
+          index.inserts.for([page], { maxVariants: 64, now: page.cachedAt })(page, {
+            file,
+            fileSize: body.length,
+            at: 0,
+            size: body.length,
+            digest,
+          }),
         ])
       }
     })

@@ -111,12 +111,16 @@ export class GroupWrites {
   #insert(index: PageIndex, group: readonly NewPage[], written: ReadonlyMap<NewPage, Written>): (Page | Rejection)[] {
     const { maxSize, maxVariants, now, bodies, housekeeper } = this.#parts
     const reject = index.log.judge()
-    const stored = group.map((page, at) => {
-      if (at % insertsAtOnce === insertsAtOnce - 1) pauseIn(group)
-      const body = written.get(page)?.body ?? null
-      const rejection = reject(page.fence, page.draft) ?? (body === null ? 'unavailable' : null)
-      return rejection ?? index.writes.insert(page.draft, body!, maxVariants, now())
-    })
+    const drafts = group.map(({ draft }) => draft)
+    const insert = index.inserts.for(drafts, { maxVariants, now: now() })
+    const stored = index.counters.together(() =>
+      group.map((page, at) => {
+        if (at % insertsAtOnce === insertsAtOnce - 1) pauseIn(group)
+        const body = written.get(page)?.body ?? null
+        const rejection = reject(page.fence, page.draft) ?? (body === null ? 'unavailable' : null)
+        return rejection ?? insert(page.draft, body!)
+      }),
+    )
     index.writes.link(stored.filter((page) => typeof page !== 'string'))
     pauseIn(group)
     if (index.counters.totals().size > maxSize) {

@@ -5,6 +5,7 @@ import { Evictions } from './evictions.ts'
 import { FileUses } from './file-uses.ts'
 import { openIndexFile, UnusableIndex, workingPatience } from './index-file.ts'
 import { PageChoices } from './page-choices.ts'
+import { PageInserts } from './page-inserts.ts'
 import { PageReads } from './page-reads.ts'
 import { PageWrites } from './page-writes.ts'
 import { identityOf, newCleared, newTrash, vitalParts, type Places } from './places.ts'
@@ -27,6 +28,7 @@ export class PageIndex {
   readonly #rollbackQuery: Statement<[]>
   readonly #getDataVersionQuery: Statement<[], number>
   #writes: PageWrites | null = null
+  #inserts: PageInserts | null = null
   #choices: PageChoices | null = null
   #traces: Traces | null = null
   #files: FileUses | null = null
@@ -60,6 +62,10 @@ export class PageIndex {
 
   get writes(): PageWrites {
     return (this.#writes ??= new PageWrites(this.#database, this.counters, this.evictions))
+  }
+
+  get inserts(): PageInserts {
+    return (this.#inserts ??= new PageInserts(this.#database, this.counters, this.writes))
   }
 
   get choices(): PageChoices {

@@ -40,6 +40,10 @@ function numberOfName(name: string): number {
   return Number.parseInt(name.slice(0, 12), 16)
 }
 
+export function hitsOf({ hits, hit_us: hitUs }: PageRow): { hits: number; hitUs: number } {
+  return { hits, hitUs }
+}
+
 /** Whole microseconds keep sums exact under addition and subtraction. */
 export function toMicroseconds(milliseconds: number): number {
   return Math.round(milliseconds * 1000)

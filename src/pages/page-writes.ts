@@ -1,18 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Encoding, Page, PageDraft, PageType } from './page.ts'
 import type { StoredHits } from './page-store.ts'
-import {
-  finiteTimes,
-  hashKey,
-  pageColumns,
-  sealOf,
-  toMicroseconds,
-  toPage,
-  toRecord,
-  unconfirmedMark,
-  variantOf,
-  type PageRow,
-} from './page-row.ts'
+import { hitsOf, sealOf, toMicroseconds, toPage, toRecord, type PageRow } from './page-row.ts'
 import type { Counters, Sums } from './counters.ts'
 import { decayedHits } from './decayed-hits.ts'
 import type { EvictionCause, Evictions } from './evictions.ts'
@@ -25,22 +14,9 @@ export interface PlaceInTrace {
   value: number
 }
 
-interface InsertedRow extends Omit<PageRow, 'id' | 'stale_at'> {
-  key_hash: number
-  epoch: number
-  original_size: number
-  generation_us: number
-  cached_at: number
-  delete_at: number
-}
-
 /** The columns that locate a body. */
 function columnsOf({ file, fileSize, at, size, digest }: StoredBody) {
   return { file, file_size: fileSize, at, size, digest }
-}
-
-function hitsOf({ hits, hit_us: hitUs }: PageRow): Pick<Sums, 'hits' | 'hitUs'> {
-  return { hits, hitUs }
 }
 
 type StoredRow = PageRow & { epoch: number; original_size: number; generation_us: number }
@@ -48,10 +24,7 @@ type StoredRow = PageRow & { epoch: number; original_size: number; generation_us
 /** Changes pages, their tags and counters. Every method runs inside the caller's transaction. */
 export class PageWrites {
   readonly #counters: Counters
-  readonly #insertQuery: Statement<[InsertedRow], number>
   readonly #getQuery: Statement<[number, string], StoredRow>
-  readonly #getVariantsQuery: Statement<[number, string], PageRow>
-  readonly #getIdsOfUrlQuery: Statement<[string, string], { id: number; unconfirmed: number; same: number }>
   readonly #freshenQuery: Statement<[Record<string, unknown>]>
   readonly #recodeQuery: Statement<[Record<string, unknown>]>
   readonly #getInFileQuery: Statement<[number, string], PageRow>
@@ -68,22 +41,8 @@ export class PageWrites {
   constructor(database: Database, counters: Counters, evictions: Evictions) {
     this.#counters = counters
     this.#evictions = evictions
-    this.#insertQuery = database
-      .prepare<[InsertedRow], number>(
-        `INSERT INTO page (key_hash, type, epoch, used_at, hits, hit_us, size, original_size, generation_us, cached_at,
-           delete_at, seal, digest, file, file_size, at, key, url, record)
-         VALUES (@key_hash, @type, @epoch, @used_at, @hits, @hit_us, @size, @original_size, @generation_us, @cached_at,
-           @delete_at, @seal, @digest, @file, @file_size, @at, @key, @url, @record)
-         RETURNING id`,
-      )
-      .pluck()
     this.#getQuery = database.prepare(`
       SELECT p.* FROM page p WHERE p.id = ? AND p.key = ? AND ${live}`)
-    this.#getVariantsQuery = database.prepare(`
-      SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND ${live}`)
-    this.#getIdsOfUrlQuery = database.prepare(`
-      SELECT p.id, instr(p.key, '${unconfirmedMark}') > 0 AS unconfirmed, p.key = ? AS same FROM page p
-      WHERE p.url = +? AND ${live} ORDER BY unconfirmed DESC, p.used_at, p.id`)
     this.#freshenQuery = database.prepare(`
       UPDATE page SET type = @type, epoch = @epoch, cached_at = @cached_at, delete_at = @delete_at, used_at = @used_at,
         record = @record, seal = @seal, hits = @hits, hit_us = @hit_us
@@ -114,65 +73,6 @@ export class PageWrites {
     this.#hitQuery = database.prepare(`
       UPDATE page AS p SET hits = hits + ?, hit_us = hit_us + ?, used_at = max(used_at, ?)
       WHERE p.id = ? AND ${live} RETURNING type`)
-  }
-
-  /**
-   * Inserts a page without its tags (`link`), replacing the variant that it renews, whose hits it continues to count. Beyond `maxVariants` of its
-   * URL it evicts the least recently used ones: per URL rather than per key, since visitors choose the cookies in a key. Variants of unconfirmed
-   * visitors are evicted first and evict only each other, so that forged variants never evict confirmed ones.
-   */
-  insert(draft: PageDraft, body: StoredBody, maxVariants: number, now: number): Page {
-    const hashed = hashKey(draft.key)
-    const counted = this.#replaceVariants(draft, hashed.number, maxVariants)
-    const record = toRecord(draft)
-    const content = { key: draft.key, url: draft.url, type: draft.type, record, ...columnsOf(body) }
-    const row = { ...content, seal: sealOf(content), used_at: now, hits: counted.hits, hit_us: counted.hitUs }
-    const generationUs = toMicroseconds(draft.generationMs)
-    const id = this.#insertQuery.get({
-      ...row,
-      key_hash: hashed.number,
-      epoch: this.#counters.epoch(draft.type),
-      original_size: draft.originalSize,
-      generation_us: generationUs,
-      cached_at: draft.cachedAt,
-      delete_at: draft.deleteAt,
-    })
-    if (id === undefined) throw new Error('An insert returned no row')
-    this.#counters.add(draft.type, {
-      count: 1,
-      originalSize: draft.originalSize,
-      size: body.size,
-      generationUs,
-      ...counted,
-    })
-    const hitMs = counted.hitUs / 1000
-    return { ...draft, ...finiteTimes(draft), id, size: body.size, hits: counted.hits, hitMs, usedAt: now }
-  }
-
-  /** Returns the hits that the draft continues from the page that it replaces. */
-  #replaceVariants(draft: PageDraft, keyHash: number, maxVariants: number): Pick<Sums, 'hits' | 'hitUs'> {
-    const known = this.#getIdsOfUrlQuery.all(draft.key, draft.url)
-    if (known.length === 0) return { hits: 0, hitUs: 0 }
-    const variant = variantOf(draft)
-    const rows = known.some(({ same }) => same === 1) ? this.#getVariantsQuery.all(keyHash, draft.key) : []
-    const replaced = rows.map((row) => ({ row, page: toPage(row) })).filter(({ page }) => variantOf(page) === variant)
-    const doomed = replaced.map(({ row }) => row.id)
-    const others = known.filter(({ id }) => !doomed.includes(id))
-    const evictable = draft.key.includes(unconfirmedMark)
-      ? others.filter(({ unconfirmed }) => unconfirmed === 1)
-      : others
-    if (doomed.length > 0) this.kill(doomed)
-    const surplus = Math.max(0, others.length - maxVariants + 1)
-    if (surplus > 0)
-      this.evict(
-        evictable.slice(0, surplus).map(({ id }) => id),
-        'variants',
-      )
-    const kept = replaced.map(({ row, page }) => decayedHits(hitsOf(row), page.cachedAt, draft.cachedAt))
-    return {
-      hits: kept.reduce((sum, { hits }) => sum + hits, 0),
-      hitUs: kept.reduce((sum, { hitUs }) => sum + hitUs, 0),
-    }
   }
 
   /** Makes pages dead, and records why. Returns how many were live. */

@@ -1,0 +1,164 @@
+import type { Database, Statement } from 'better-sqlite3'
+import type { Counters, Sums } from './counters.ts'
+import { decayedHits } from './decayed-hits.ts'
+import type { Page, PageDraft, PageType } from './page.ts'
+import { live, type StoredBody } from './page-reads.ts'
+import {
+  finiteTimes,
+  hashKey,
+  hitsOf,
+  pageColumns,
+  sealOf,
+  toMicroseconds,
+  toPage,
+  toRecord,
+  unconfirmedMark,
+  variantOf,
+  type PageRow,
+} from './page-row.ts'
+import type { PageWrites } from './page-writes.ts'
+
+/** In the order of the statement's parameters: binding them by name takes several times as long. */
+type InsertedRow = [
+  keyHash: number,
+  type: PageType,
+  epoch: number,
+  usedAt: number,
+  hits: number,
+  hitUs: number,
+  size: number,
+  originalSize: number,
+  generationUs: number,
+  cachedAt: number,
+  deleteAt: number,
+  seal: number,
+  digest: Buffer,
+  file: string,
+  fileSize: number,
+  at: number,
+  key: string,
+  url: string,
+  record: string,
+]
+
+interface Settings {
+  maxVariants: number
+  now: number
+}
+
+/** Inserts pages. Every method runs inside the caller's transaction. */
+export class PageInserts {
+  readonly #counters: Counters
+  readonly #writes: Pick<PageWrites, 'kill' | 'evict'>
+  readonly #insertQuery: Statement<InsertedRow>
+  readonly #getVariantsQuery: Statement<[number, string], PageRow>
+  readonly #getUrlsQuery: Statement<[string], string>
+  readonly #getIdsOfUrlQuery: Statement<[string, string], { id: number; unconfirmed: number; same: number }>
+
+  constructor(database: Database, counters: Counters, writes: Pick<PageWrites, 'kill' | 'evict'>) {
+    this.#counters = counters
+    this.#writes = writes
+    this.#insertQuery = database.prepare(
+      `INSERT INTO page (key_hash, type, epoch, used_at, hits, hit_us, size, original_size, generation_us, cached_at,
+         delete_at, seal, digest, file, file_size, at, key, url, record)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#getVariantsQuery = database.prepare(`
+      SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND ${live}`)
+    this.#getUrlsQuery = database
+      .prepare<[string], string>('SELECT j.value FROM json_each(?) j CROSS JOIN page p ON p.url = j.value')
+      .pluck()
+    this.#getIdsOfUrlQuery = database.prepare(`
+      SELECT p.id, instr(p.key, '${unconfirmedMark}') > 0 AS unconfirmed, p.key = ? AS same FROM page p
+      WHERE p.url = +? AND ${live} ORDER BY unconfirmed DESC, p.used_at, p.id`)
+  }
+
+  /**
+   * Returns the function that inserts the pages of a group, which share look-ups. Their tags (`PageWrites.link`) and
+   * counters (`Counters.together`) are left to the caller.
+   * @param now milliseconds since the epoch
+   */
+  for(group: readonly Pick<PageDraft, 'url'>[], settings: Settings): (draft: PageDraft, body: StoredBody) => Page {
+    const known = new Set(this.#getUrlsQuery.all(JSON.stringify(group.map(({ url }) => url))))
+    const epochs = new Map<PageType, number>()
+    return (draft, body) => {
+      const counted = known.has(draft.url) ? this.#replaceVariants(draft, settings.maxVariants) : { hits: 0, hitUs: 0 }
+      known.add(draft.url)
+      const epoch = epochs.get(draft.type) ?? this.#counters.epoch(draft.type)
+      epochs.set(draft.type, epoch)
+      return this.#insert(draft, body, epoch, counted, settings.now)
+    }
+  }
+
+  #insert(draft: PageDraft, body: StoredBody, epoch: number, { hits, hitUs }: Counted, now: number): Page {
+    const { key, url, type, originalSize, cachedAt, deleteAt } = draft
+    const { file, fileSize, at, size, digest } = body
+    const record = toRecord(draft)
+    const seal = sealOf({ key, url, type, record, file, file_size: fileSize, at, size, digest })
+    const generationUs = toMicroseconds(draft.generationMs)
+    const { lastInsertRowid } = this.#insertQuery.run(
+      hashKey(key).number,
+      type,
+      epoch,
+      now,
+      hits,
+      hitUs,
+      size,
+      originalSize,
+      generationUs,
+      cachedAt,
+      deleteAt,
+      seal,
+      digest,
+      file,
+      fileSize,
+      at,
+      key,
+      url,
+      record,
+    )
+    this.#counters.add(type, { count: 1, originalSize, size, generationUs, hits, hitUs })
+    return {
+      ...draft,
+      ...finiteTimes(draft),
+      id: Number(lastInsertRowid),
+      size,
+      hits,
+      hitMs: hitUs / 1000,
+      usedAt: now,
+    }
+  }
+
+  /**
+   * Removes the variant that a page renews, whose hits it continues to count; returns these. Beyond `maxVariants` of the
+   * page's URL it evicts the least recently used ones: per URL rather than per key, since visitors choose the cookies in
+   * a key. Variants of unconfirmed visitors are evicted first and evict only each other, so that forged variants never
+   * evict confirmed ones.
+   */
+  #replaceVariants(draft: PageDraft, maxVariants: number): Counted {
+    const known = this.#getIdsOfUrlQuery.all(draft.key, draft.url)
+    const isRenewal = known.some(({ same }) => same === 1)
+    const variant = variantOf(draft)
+    const rows = isRenewal ? this.#getVariantsQuery.all(hashKey(draft.key).number, draft.key) : []
+    const replaced = rows.map((row) => ({ row, page: toPage(row) })).filter(({ page }) => variantOf(page) === variant)
+    const doomed = replaced.map(({ row }) => row.id)
+    const others = known.filter(({ id }) => !doomed.includes(id))
+    const evictable = draft.key.includes(unconfirmedMark)
+      ? others.filter(({ unconfirmed }) => unconfirmed === 1)
+      : others
+    if (doomed.length > 0) this.#writes.kill(doomed)
+    const surplus = Math.max(0, others.length - maxVariants + 1)
+    if (surplus > 0)
+      this.#writes.evict(
+        evictable.slice(0, surplus).map(({ id }) => id),
+        'variants',
+      )
+    const kept = replaced.map(({ row, page }) => decayedHits(hitsOf(row), page.cachedAt, draft.cachedAt))
+    return {
+      hits: kept.reduce((sum, { hits }) => sum + hits, 0),
+      hitUs: kept.reduce((sum, { hitUs }) => sum + hitUs, 0),
+    }
+  }
+}
+
+type Counted = Pick<Sums, 'hits' | 'hitUs'>
