@@ -36,7 +36,7 @@ process.disconnect()
 function draft(n: number): PageDraft {
   const url = `http://shop.example/detail/${hash('sha1', String(n), 'hex')}`
   const tags = [`product-${n}`, `category-${n % 1_000}`, `percent-${n % 100}`]
-  return pageDraft(n, { key: `c1 GET ${url} sw-currency=EUR`, url, tags, originalSize: body.length })
+  return pageDraft(n, { key: `c1 ${url}\ncookie sw-currency=EUR`, url, tags, originalSize: body.length })
 }
 
 /** Inserts pages with the store's own statements, many per transaction. Bodies are hard links to a few files, which saves minutes. */

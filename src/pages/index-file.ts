@@ -10,13 +10,16 @@ import { directoryMode, fileMode, newFresh, within, type Places } from './places
 
 /** "pgch": identifies our index among SQLite files. */
 const applicationId = 0x70676368
-/** Version 6: small bodies share a file. Older versions would read and remove all of it for one page. */
-const schemaVersion = 6
+/** Version 7: tags are linked by name, and keys are found by their URL. Version 6: small bodies share a file. */
+const schemaVersion = 7
 
 /**
  * A page is dead when its epoch differs from that of its type, or when `dead` lists it. Its body and then its rows are
  * removed later. Since the large rows of `page` and their indexes are untouched, purging many pages is cheap. A soft
  * purge lists pages in `stale` the same way. `trace`: removals whose URLs are still to be read (src/pages/traces.ts).
+ *
+ * Each index whose order is not that of storing costs a new page a leaf of its own, written twice. Therefore `page_url`
+ * also serves look-ups by key, and tags have no table of their own (docs/decisions/0154-work-per-stored-page.md).
  */
 const schema = `
   CREATE TABLE meta (generation TEXT NOT NULL, cleared INTEGER NOT NULL, floor INTEGER NOT NULL, trace INTEGER);
@@ -32,17 +35,12 @@ const schema = `
     delete_at INTEGER NOT NULL, seal INTEGER NOT NULL, digest BLOB NOT NULL, file TEXT NOT NULL,
     file_size INTEGER NOT NULL, at INTEGER NOT NULL, key TEXT NOT NULL, url TEXT NOT NULL, record TEXT NOT NULL
   );
-  CREATE INDEX page_key ON page (key_hash);
   CREATE INDEX page_type ON page (type, epoch);
-  CREATE INDEX page_url ON page (url);
+  CREATE INDEX page_url ON page (url, key_hash);
   CREATE INDEX page_used ON page (hits > 0, used_at);
   CREATE INDEX page_file ON page (file);
   CREATE INDEX page_delete ON page (delete_at);
-  CREATE TABLE tag (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-  CREATE TABLE page_tag (
-    tag_id INTEGER NOT NULL, page_id INTEGER NOT NULL, PRIMARY KEY (tag_id, page_id)
-  ) WITHOUT ROWID;
-  CREATE INDEX page_tag_page ON page_tag (page_id);
+  CREATE TABLE page_tag (tag TEXT NOT NULL, page_id INTEGER NOT NULL, PRIMARY KEY (tag, page_id)) WITHOUT ROWID;
   CREATE TABLE dead (page_id INTEGER PRIMARY KEY, trace INTEGER, value INTEGER);
   CREATE INDEX dead_reapable ON dead (page_id) WHERE trace IS NULL;
   CREATE INDEX dead_traced ON dead (trace, page_id) WHERE trace IS NOT NULL;

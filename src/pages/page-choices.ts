@@ -3,12 +3,19 @@ import { EvictionOrder, type DeadPage, type LeastUsed } from './eviction-order.t
 import { live } from './page-reads.ts'
 import { pageTypes, type PageType } from './page.ts'
 
+/** The place of a page in the order of URLs. */
+export interface PlaceByUrl {
+  id: number
+  url: string
+  keyHash: number
+}
+
 /** Selects the next pages to remove in slices, so that no complete list is ever in memory. */
 export class PageChoices {
-  readonly #getTagsQuery: Statement<[string], { value: number; id: number }>
-  readonly #getTaggedQuery: Statement<[number, number, number], number>
+  readonly #getTagsQuery: Statement<[string], { value: number; tag: string }>
+  readonly #getTaggedQuery: Statement<[string, number, number], number>
   readonly #getAtUrlsQuery: Statement<[string], { value: number; id: number }>
-  readonly #getUrlsQuery: Statement<[string, string, number, number], { id: number; url: string }>
+  readonly #getUrlsQuery: Statement<[string, number, number, number], PlaceByUrl>
   readonly #evictionOrder: EvictionOrder
   readonly #getExpiredQuery: Statement<[number, number], number>
   readonly #getExpiredFilesQuery: Statement<[number, number], DeadPage>
@@ -18,16 +25,15 @@ export class PageChoices {
   readonly #dropStaleQuery: Statement<[string]>
   readonly #dropLinksQuery: Statement<[string]>
   readonly #dropPagesQuery: Statement<[string]>
-  readonly #dropUnusedTagsQuery: Statement<[number, number]>
-  readonly #getLastTagQuery: Statement<[], number | null>
 
   constructor(database: Database) {
     this.#getTagsQuery = database.prepare(
-      'SELECT j.key AS value, t.id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value',
+      `SELECT j.key AS value, j.value AS tag FROM json_each(?) j
+       WHERE EXISTS (SELECT 1 FROM page_tag l WHERE l.tag = j.value)`,
     )
     this.#getTaggedQuery = database
-      .prepare<[number, number, number], number>(
-        `SELECT l.page_id FROM page_tag l WHERE l.tag_id = +? AND l.page_id > +?
+      .prepare<[string, number, number], number>(
+        `SELECT l.page_id FROM page_tag l WHERE l.tag = +? AND l.page_id > +?
            AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = l.page_id) ORDER BY l.page_id LIMIT +?`,
       )
       .pluck()
@@ -35,7 +41,8 @@ export class PageChoices {
       `SELECT j.key AS value, p.id FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND ${live}`,
     )
     this.#getUrlsQuery = database.prepare(
-      'SELECT id, url FROM page WHERE url >= ? AND (url > ? OR id > ?) ORDER BY url, id LIMIT ?',
+      `SELECT id, url, key_hash AS keyHash FROM page WHERE (url, key_hash, id) > (?, ?, ?)
+       ORDER BY url, key_hash, id LIMIT ?`,
     )
     this.#evictionOrder = new EvictionOrder(database)
     this.#getExpiredQuery = database
@@ -54,20 +61,20 @@ export class PageChoices {
         coalesce((SELECT min(epoch) FROM trace WHERE type = ?), (SELECT epoch FROM stat WHERE type = ?)) LIMIT ?`)
     this.#dropDeadQuery = database.prepare('DELETE FROM dead WHERE page_id IN (SELECT value FROM json_each(?))')
     this.#dropStaleQuery = database.prepare('DELETE FROM stale WHERE page_id IN (SELECT value FROM json_each(?))')
-    this.#dropLinksQuery = database.prepare('DELETE FROM page_tag WHERE page_id IN (SELECT value FROM json_each(?))')
+    this.#dropLinksQuery = database.prepare(`
+      DELETE FROM page_tag WHERE (tag, page_id) IN (
+        SELECT t.value, p.id FROM json_each(?) j CROSS JOIN page p ON p.id = j.value
+        CROSS JOIN json_each(p.record, '$.tags') t)`)
     this.#dropPagesQuery = database.prepare('DELETE FROM page WHERE id IN (SELECT value FROM json_each(?))')
-    this.#dropUnusedTagsQuery = database.prepare(`
-      DELETE FROM tag WHERE id BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM page_tag WHERE tag_id = tag.id)`)
-    this.#getLastTagQuery = database.prepare<[], number | null>('SELECT max(id) FROM tag').pluck()
   }
 
-  /** The known tags among those given, with their index in the list. */
-  knownTags(tags: readonly string[]): { value: number; id: number }[] {
+  /** Those of the given tags that pages have, with their index in the list. */
+  knownTags(tags: readonly string[]): { value: number; tag: string }[] {
     return this.#getTagsQuery.all(JSON.stringify(tags))
   }
 
   /** The next pages with a tag, by id. */
-  tagged(tag: number, after: number, limit: number): number[] {
+  tagged(tag: string, after: number, limit: number): number[] {
     return this.#getTaggedQuery.all(tag, after, limit)
   }
 
@@ -77,8 +84,8 @@ export class PageChoices {
   }
 
   /** The next pages by URL, including dead ones. */
-  byUrl(after: { url: string; id: number }, limit: number): { id: number; url: string }[] {
-    return this.#getUrlsQuery.all(after.url, after.url, after.id, limit)
+  byUrl({ url, keyHash, id }: PlaceByUrl, limit: number): PlaceByUrl[] {
+    return this.#getUrlsQuery.all(url, keyHash, id, limit)
   }
 
   /** The next pages to evict. */
@@ -115,13 +122,5 @@ export class PageChoices {
     const list = JSON.stringify(ids)
     for (const query of [this.#dropLinksQuery, this.#dropPagesQuery, this.#dropStaleQuery, this.#dropDeadQuery])
       query.run(list)
-  }
-
-  lastTag(): number {
-    return this.#getLastTagQuery.get() ?? 0
-  }
-
-  dropUnusedTags(first: number, last: number): void {
-    this.#dropUnusedTagsQuery.run(first, last)
   }
 }

@@ -51,7 +51,7 @@ export class PageInserts {
   readonly #counters: Counters
   readonly #writes: Pick<PageWrites, 'kill' | 'evict'>
   readonly #insertQuery: Statement<InsertedRow>
-  readonly #getVariantsQuery: Statement<[number, string], PageRow>
+  readonly #getVariantsQuery: Statement<[string, number, string], PageRow>
   readonly #getUrlsQuery: Statement<[string], string>
   readonly #getIdsOfUrlQuery: Statement<[string, string], { id: number; unconfirmed: number; same: number }>
 
@@ -64,7 +64,7 @@ export class PageInserts {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#getVariantsQuery = database.prepare(`
-      SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND ${live}`)
+      SELECT ${pageColumns} FROM page p WHERE p.url = ? AND p.key_hash = ? AND p.key = ? AND ${live}`)
     this.#getUrlsQuery = database
       .prepare<[string], string>('SELECT j.value FROM json_each(?) j CROSS JOIN page p ON p.url = j.value')
       .pluck()
@@ -139,7 +139,7 @@ export class PageInserts {
     const known = this.#getIdsOfUrlQuery.all(draft.key, draft.url)
     const isRenewal = known.some(({ same }) => same === 1)
     const variant = variantOf(draft)
-    const rows = isRenewal ? this.#getVariantsQuery.all(hashKey(draft.key).number, draft.key) : []
+    const rows = isRenewal ? this.#getVariantsQuery.all(draft.url, hashKey(draft.key).number, draft.key) : []
     const replaced = rows.map((row) => ({ row, page: toPage(row) })).filter(({ page }) => variantOf(page) === variant)
     const doomed = replaced.map(({ row }) => row.id)
     const others = known.filter(({ id }) => !doomed.includes(id))

@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3'
 import type { Page, PageType } from './page.ts'
 import type { PageFilter, PageSort, Selection } from './page-store.ts'
 import { searchTagsOf, sharedAmongQueries } from './search-tags.ts'
-import { hashKey, pageColumns, toPage, type PageRow } from './page-row.ts'
+import { hashKey, pageColumns, toPage, urlOf, type PageRow } from './page-row.ts'
 import type { Counters } from './counters.ts'
 
 /** Where a body is stored, and how to verify it. */
@@ -28,12 +28,12 @@ function endOfPrefix(text: string): string {
 export class PageReads {
   readonly #database: Database
   readonly #counters: Counters
-  readonly #findQuery: Statement<[number, string, number], PageRow>
+  readonly #findQuery: Statement<[string, number, string, number], PageRow>
   readonly #findByUrlQuery: Statement<[string], PageRow>
   readonly #sinceQuery: Statement<[number, number, string, number], { id: number; key: string }>
   readonly #lastPageQuery: Statement<[], number>
   readonly #getBodyQuery: Statement<[number, string, number], StoredBody>
-  readonly #tagsQuery: Statement<[string, string, number], string>
+  readonly #tagsQuery: Statement<[{ first: string; end: string; limit: number }], string>
   readonly #countTagsQuery: Statement<[string], number>
   readonly #getTaggedQuery: Statement<[string, number, number], { id: number; url: string }>
   readonly #getHitsQuery: Statement<[string], { value: number; hits: number }>
@@ -45,7 +45,7 @@ export class PageReads {
     this.#database = database
     this.#counters = counters
     this.#findQuery = database.prepare(`
-      SELECT ${pageColumns} FROM page p WHERE p.key_hash = ? AND p.key = ? AND p.delete_at > ? AND ${live}`)
+      SELECT ${pageColumns} FROM page p WHERE p.url = ? AND p.key_hash = ? AND p.key = ? AND p.delete_at > ? AND ${live}`)
     this.#sinceQuery = database.prepare(`
       SELECT id, key FROM page WHERE id > ? AND id <= ? AND file NOT IN (SELECT value FROM json_each(?)) LIMIT ?`)
     this.#lastPageQuery = database.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'page'`).pluck()
@@ -55,21 +55,24 @@ export class PageReads {
       SELECT p.file, p.file_size AS fileSize, p.at, p.size, p.digest FROM page p
       WHERE p.id = ? AND p.key = ? AND p.size = ? AND ${live}`)
     this.#tagsQuery = database
-      .prepare<[string, string, number], string>(
-        `SELECT t.name FROM tag t WHERE t.name >= ? AND t.name < ? AND t.name NOT LIKE '${sharedAmongQueries}%' AND EXISTS (
-           SELECT 1 FROM page_tag l CROSS JOIN page p ON p.id = l.page_id AND ${live} WHERE l.tag_id = t.id)
-         ORDER BY t.name LIMIT ?`,
+      .prepare<[{ first: string; end: string; limit: number }], string>(
+        // Jumps from tag to tag instead of reading all links.
+        `WITH RECURSIVE t (name) AS (
+           SELECT min(tag) FROM page_tag WHERE tag >= @first
+           UNION ALL SELECT (SELECT min(tag) FROM page_tag WHERE tag > t.name) FROM t WHERE t.name < @end)
+         SELECT name FROM t WHERE name < @end AND name NOT LIKE '${sharedAmongQueries}%' AND EXISTS (
+           SELECT 1 FROM page_tag l CROSS JOIN page p ON p.id = l.page_id AND ${live} WHERE l.tag = name)
+         LIMIT @limit`,
       )
       .pluck()
     this.#countTagsQuery = database
       .prepare<[string], number>(
-        `SELECT count(DISTINCT p.id) FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value
-         CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id AND ${live}`,
+        `SELECT count(DISTINCT p.id) FROM json_each(?) j CROSS JOIN page_tag l ON l.tag = j.value CROSS JOIN page p ON p.id = l.page_id AND ${live}`,
       )
       .pluck()
     this.#getTaggedQuery = database.prepare(
-      `SELECT p.id, p.url FROM tag t CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id
-       WHERE t.name = ? AND l.page_id > ? AND ${live} ORDER BY l.page_id LIMIT ?`,
+      `SELECT p.id, p.url FROM page_tag l CROSS JOIN page p ON p.id = l.page_id
+       WHERE l.tag = ? AND l.page_id > ? AND ${live} ORDER BY l.page_id LIMIT ?`,
     )
     this.#getHitsQuery = database.prepare(
       `SELECT j.key AS value, sum(p.hits) AS hits FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND ${live}
@@ -80,8 +83,7 @@ export class PageReads {
         `SELECT count(*) FROM (
            SELECT p.id FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND ${live}
            UNION
-           SELECT p.id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value
-           CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id AND ${live})`,
+           SELECT p.id FROM json_each(?) j CROSS JOIN page_tag l ON l.tag = j.value CROSS JOIN page p ON p.id = l.page_id AND ${live})`,
       )
       .pluck()
   }
@@ -99,7 +101,7 @@ export class PageReads {
   /** A second look-up of a key needs no query until `forget` is called. */
   find(key: string, now: number): Page[] {
     if (this.#found?.key !== key) {
-      const rows = this.#findQuery.all(hashKey(key).number, key, now)
+      const rows = this.#findQuery.all(urlOf(key), hashKey(key).number, key, now)
       this.#found = { key, rows, pages: rows.map(toPage) }
     }
     return this.#found.pages.filter(({ deleteAt }) => deleteAt > now).sort(newestFirst)
@@ -156,7 +158,7 @@ export class PageReads {
 
   /** Newest first; with a URL prefix, by URL. */
   tags(beginning: string, limit: number): string[] {
-    return this.#tagsQuery.all(beginning, endOfPrefix(beginning), limit)
+    return this.#tagsQuery.all({ first: beginning, end: endOfPrefix(beginning), limit })
   }
 
   list(filter: PageFilter): { total: number; items: Page[] } {
@@ -188,7 +190,7 @@ function toQuery(filter: PageFilter): { from: string; parameters: string[]; orde
   let from = `FROM page p WHERE ${live}`
   let order = 'p.id DESC'
   if (tag !== undefined) {
-    from = `FROM tag t CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id WHERE t.name = ? AND ${live}`
+    from = `FROM page_tag l CROSS JOIN page p ON p.id = l.page_id WHERE l.tag = ? AND ${live}`
     order = 'l.page_id DESC'
     parameters.push(tag)
   }

@@ -30,6 +30,13 @@ export const pageColumns =
 /** Marks the key of visitors with an unconfirmed variant. Visitors cannot put a newline into a key. */
 export const unconfirmedMark = '\nvisitor '
 
+/** The URL of a key, by which the index finds it. A key begins with its channel, a space and the URL; further lines follow. */
+export function urlOf(key: string): string {
+  const end = key.indexOf('\n')
+  const line = end < 0 ? key : key.slice(0, end)
+  return line.slice(line.indexOf(' ') + 1)
+}
+
 /** The hash of a key: 48 bits as a number for the index, and a name for its body files. */
 export function hashKey(key: string): { number: number; name: string } {
   const name = hash('sha256', key, 'hex').slice(0, 32)

@@ -106,7 +106,7 @@ export class PageWrites {
     this.#refreshQuery.run(row.id)
     if (draft.type !== row.type || kept.hits !== row.hits) this.#recount(row, draft.type, kept)
     if (stored.tags.join('\0') !== draft.tags.join('\0')) {
-      this.#tags.unlink(row.id)
+      this.#tags.unlink(stored)
       this.#tags.link([{ id: row.id, tags: draft.tags }])
     }
     return toPage(renewed)

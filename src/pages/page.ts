@@ -19,7 +19,10 @@ export type HeaderPair = readonly [name: string, value: string]
  * seconds.
  */
 export interface PageDraft {
-  /** The primary cache key: channel, canonical URL, variant cookies and headers (docs/caching.md). */
+  /**
+   * The primary cache key: channel, a space, the canonical URL, then a line for each variant cookie or header
+   * (docs/caching.md). A page under a key of another form is not found.
+   */
   key: string
   /** The canonical absolute URL; all variants of a page share it. */
   url: string

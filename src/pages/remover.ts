@@ -1,5 +1,6 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { faultOf } from './faults.ts'
+import type { PlaceByUrl } from './page-choices.ts'
 import type { PageIndex } from './page-index.ts'
 import type { PageType } from './page.ts'
 import type { RemoveOptions, Selection, SharedRemoval, SharedRemoved } from './page-store.ts'
@@ -167,8 +168,8 @@ export class Remover {
     await this.#log(selection, options, null, () => 0)
     const last = shared.read(0, (index) => index.reads.lastPage())
     let removed = 0
-    for (let after = { url: '', id: 0 }; ;) {
-      const pages = shared.read<{ id: number; url: string }[]>([], (index) => index.choices.byUrl(after, slice))
+    for (let after: PlaceByUrl = { url: '', keyHash: 0, id: 0 }; ;) {
+      const pages = shared.read<PlaceByUrl[]>([], (index) => index.choices.byUrl(after, slice))
       if (pages.length === 0) break
       const { ids, read } = matchFor(pages, selection.matches)
       after = pages[read - 1]!

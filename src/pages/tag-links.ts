@@ -3,37 +3,27 @@ import type { Page } from './page.ts'
 
 /** The tags of pages. Every method that changes them runs inside the caller's transaction. */
 export class TagLinks {
-  readonly #addQuery: Statement<[string]>
-  readonly #getQuery: Statement<[string], { id: number; name: string }>
-  readonly #linkQuery: Statement<[number, number]>
-  readonly #unlinkQuery: Statement<[number]>
+  readonly #linkQuery: Statement<[string]>
+  readonly #unlinkQuery: Statement<[number, string]>
 
   constructor(database: Database) {
-    this.#addQuery = database.prepare(
-      'INSERT INTO tag (name) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING',
+    // One statement for all: each call from JavaScript takes longer than adding a link.
+    this.#linkQuery = database.prepare(`
+      INSERT INTO page_tag (tag, page_id) SELECT t.value, j.key FROM json_each(?) j CROSS JOIN json_each(j.value) t
+      WHERE true ON CONFLICT DO NOTHING`)
+    this.#unlinkQuery = database.prepare(
+      'DELETE FROM page_tag WHERE page_id = ? AND tag IN (SELECT value FROM json_each(?))',
     )
-    this.#getQuery = database.prepare('SELECT t.id, t.name FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value')
-    this.#linkQuery = database.prepare('INSERT INTO page_tag (tag_id, page_id) VALUES (?, ?) ON CONFLICT DO NOTHING')
-    this.#unlinkQuery = database.prepare('DELETE FROM page_tag WHERE page_id = ?')
   }
 
-  /** Adds the tags of pages; the pages of a group share the look-ups. */
+  /** Adds the tags of pages. */
   link(pages: readonly Pick<Page, 'id' | 'tags'>[]): void {
-    const names = JSON.stringify([...new Set(pages.flatMap(({ tags }) => tags))])
-    if (names === '[]') return
-    let ids = this.#idsOf(names)
-    if (pages.some(({ tags }) => tags.some((tag) => !ids.has(tag)))) {
-      this.#addQuery.run(names)
-      ids = this.#idsOf(names)
-    }
-    for (const { id, tags } of pages) for (const tag of tags) this.#linkQuery.run(ids.get(tag)!, id)
+    const tagged = pages.filter(({ tags }) => tags.length > 0)
+    if (tagged.length > 0)
+      this.#linkQuery.run(JSON.stringify(Object.fromEntries(tagged.map(({ id, tags }) => [id, tags]))))
   }
 
-  unlink(page: number): void {
-    this.#unlinkQuery.run(page)
-  }
-
-  #idsOf(names: string): Map<string, number> {
-    return new Map(this.#getQuery.all(names).map(({ id, name }) => [name, id]))
+  unlink({ id, tags }: Pick<Page, 'id' | 'tags'>): void {
+    this.#unlinkQuery.run(id, JSON.stringify(tags))
   }
 }

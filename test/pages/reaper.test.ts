@@ -90,3 +90,19 @@ it('a row that was altered keeps its wrong seal when its body moves', async () =
   await reaper.rewriteNext()
   expect(shared.read([], (index) => index.reads.find(left.key, aMoment)).map(({ url }) => url)).toEqual([])
 })
+
+it('a page that is cleaned up leaves no links of its tags, even if they changed', async () => {
+  const { pages, directory } = await openPages()
+  const fence = pages.fence()
+  const stored = async (name: string) =>
+    accepted(await pages.put(draft(name, { tags: ['before', 'before', name] }), bodyOf(name), fence))
+  const [gone, left] = [await stored('gone'), await stored('left')]
+  accepted(await pages.freshen(gone, draft('gone', { tags: ['after', 'gone'] }), fence))
+  await pages.close()
+  const index = openIndex(placesIn(directory), console.warn)
+  onTestFinished(() => index.close())
+  const links = () => ['before', 'after', 'gone', 'left'].map((tag) => index.choices.tagged(tag, 0, 10))
+  expect(links()).toEqual([[left.id], [gone.id], [gone.id], [left.id]])
+  index.write(() => index.choices.drop([gone.id]))
+  expect(links()).toEqual([[left.id], [], [], [left.id]])
+})
