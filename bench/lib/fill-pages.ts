@@ -1,6 +1,7 @@
 import { openPages } from '../../src/pages/clear.ts'
 import type { PageDraft } from '../../src/pages/page.ts'
 import { placesIn } from '../../src/pages/places.ts'
+import { insertPage } from './insert-page.ts'
 import { pageDraft } from './page-draft.ts'
 
 /** The number of pages per tag (`tag-0`, `tag-1` and so on). */
@@ -16,7 +17,7 @@ export function fillPages(directory: string, tags: number, large = 0): void {
       for (let n = first; n < Math.min(small + large, first + 5_000); n += 1) {
         const page = draft(n, n < small ? [`tag-${Math.floor(n / pagesOfTag)}`, 'small'] : [`page-${n}`, 'large'])
         const body = { file: `00/${n.toString(16).padStart(32, '0')}.0`, fileSize: 5_000, at: 0, size: 5_000, digest }
-        index.writes.link([index.inserts.for([page], { maxVariants: 64, now: page.cachedAt })(page, body)])
+        insertPage(index, page, body)
       }
     })
   }

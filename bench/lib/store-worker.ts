@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { openFilesystemStore } from '../../src/pages/filesystem-store.ts'
 import { openPages } from '../../src/pages/clear.ts'
 import type { PageDraft } from '../../src/pages/page.ts'
-import { hashKey } from '../../src/pages/page-row.ts'
+import { newBodyFile } from '../../src/pages/body-files.ts'
 import { placesIn } from '../../src/pages/places.ts'
+import { insertPage } from './insert-page.ts'
 import { pageDraft } from './page-draft.ts'
 import { median } from './statistics.ts'
 
@@ -53,20 +54,11 @@ function fill(): Partial<Measured> {
     index.write(() => {
       for (let n = first; n < Math.min(pages, first + 5_000); n += 1) {
         const page = draft(n)
-        const { name } = hashKey(page.key)
-        const file = `${name.slice(0, 2)}/${name}.00000000`
+        const file = newBodyFile(page.key)
         const path = join(places.bodies, file)
         if (n % namesPerFile === 0) writeFileSync((source = path), body, { mode: 0o600 })
         else linkSync(source, path)
-        index.writes.link([
-          index.inserts.for([page], { maxVariants: 64, now: page.cachedAt })(page, {
-            file,
-            fileSize: body.length,
-            at: 0,
-            size: body.length,
-            digest,
-          }),
-        ])
+        insertPage(index, page, { file, fileSize: body.length, at: 0, size: body.length, digest })
       }
     })
   }

@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -9,12 +9,12 @@ import {
   renameSync,
   unlinkSync,
   writeSync,
+  writevSync,
 } from 'node:fs'
 import { lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BodyReader } from './body-reader.ts'
 import { codeOf } from './faults.ts'
-import { hashKey } from './page-row.ts'
 import type { StoredBody } from './page-reads.ts'
 import { AlteredBody, digestsOf, listSize, pieceSize, sha256 } from './piece-digests.ts'
 import { Slab } from '../lib/buffers.ts'
@@ -32,7 +32,7 @@ export interface WrittenFile {
 
 /** A new name for a file with the body of a page, and perhaps others, relative to the directory of bodies. */
 export function newBodyFile(key: string): string {
-  const { name } = hashKey(key)
+  const name = hash('sha256', key, 'hex').slice(0, 32)
   return `${name.slice(0, 2)}/${name}.${randomBytes(4).toString('hex')}`
 }
 
@@ -69,12 +69,13 @@ export class BodyFiles {
     for (const body of content) {
       const { digest, list } = digestsOf(body)
       bodies.push({ file, fileSize, at, size: body.length, digest })
-      parts.push(body, list)
+      parts.push(body)
+      if (list.length > 0) parts.push(list)
       at += body.length + list.length
     }
     const handle = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode)
     try {
-      writeWhole(handle, parts.length === 2 ? parts : [Buffer.concat(parts)])
+      writeWhole(handle, parts)
       this.#prepareShard(file.slice(0, 2))
     } catch (error) {
       unlinkSync(temporary)
@@ -208,9 +209,13 @@ async function removeOlder(path: string, moment: number): Promise<boolean> {
   return unlinkQuietly(path)
 }
 
-/** A full disk may take the start of a body and refuse the rest. */
+/** A full disk may take the start and refuse the rest. */
 function writeWhole(handle: number, parts: readonly Buffer[]): void {
-  for (const part of parts) for (let at = 0; at < part.length;) at += writeSync(handle, part, at)
+  let written = writevSync(handle, parts)
+  for (const part of parts) {
+    for (let at = Math.min(part.length, written); at < part.length;) at += writeSync(handle, part, at)
+    written = Math.max(0, written - part.length)
+  }
 }
 
 function makeDirectory(path: string): void {

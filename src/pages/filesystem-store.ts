@@ -8,7 +8,6 @@ import type { Eviction } from './evictions.ts'
 import { unlessStorageFails } from './faults.ts'
 import { GroupWrites } from './group-writes.ts'
 import { Housekeeper } from './housekeeper.ts'
-import type { PageIndex } from './page-index.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
 import type {
   Fence,
@@ -16,17 +15,20 @@ import type {
   OpenBody,
   PageFilter,
   PageStore,
+  PreparedPage,
   Rejection,
   RemovalWorker,
   RemoveOptions,
   Selection,
   SharedRemoval,
   SharedRemoved,
+  Stored,
   StoredHits,
   Taken,
   TypeCounters,
 } from './page-store.ts'
 import { placesIn } from './places.ts'
+import { prepare, toStoredPage } from './prepared-page.ts'
 import { readLimit, writeLimit } from './published-limit.ts'
 import { unique } from './removal-choices.ts'
 import { Remover } from './remover.ts'
@@ -49,12 +51,8 @@ const afterOthers = 1_000
 export async function openFilesystemStore(options: FilesystemStoreOptions): Promise<PageStore> {
   const places = placesIn(options.directory)
   let publish = () => {}
-  const shared = new SharedIndex({
-    places,
-    onWarning: options.onWarning,
-    onOpened: () => publish(),
-    patience: options.patience ?? defaultPatience,
-  })
+  const { onWarning, patience = defaultPatience } = options
+  const shared = new SharedIndex({ places, onWarning, onOpened: () => publish(), patience })
   await shared.ready()
   const used = shared.read(0, (index) => index.counters.totals().size)
   const limit = options.publishesLimit === true ? null : readLimit(places)
@@ -84,8 +82,7 @@ class FilesystemStore implements PageStore {
     this.#shared = shared
     const { directory, maxSize, now, onWarning } = options
     const places = placesIn(directory)
-    this.#bodies = new BodyFiles(places)
-    const bodies = this.#bodies
+    const bodies = (this.#bodies = new BodyFiles(places))
     const room = (this.#room = new Room({ shared, bodies, directory, now, onWarning }))
     this.#remover = new Remover({ shared, room, places, now })
     this.#housekeeper = new Housekeeper({ shared, bodies, room, directory, maxSize, now })
@@ -211,6 +208,11 @@ class FilesystemStore implements PageStore {
   }
 
   async writeTogether(pages: readonly NewPage[]): Promise<(Page | Rejection)[]> {
+    const stored = await this.writePrepared(pages.map(prepare))
+    return stored.map((page, at) => (typeof page === 'string' ? page : toStoredPage(pages[at]!.draft, page)))
+  }
+
+  async writePrepared(pages: readonly PreparedPage[]): Promise<(Stored | Rejection)[]> {
     const stored = await this.#running.track(this.#writes.write(pages))
     if (stored.some((page) => typeof page !== 'string')) this.#housekeeper.wake()
     return stored
@@ -234,14 +236,9 @@ class FilesystemStore implements PageStore {
 
   async #freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | Rejection> {
     if (this.#shared.current === null) return 'unavailable'
-    if (this.#queue !== null) {
-      await this.#queue.settled(page)
-      return (await this.#queue.ask({ kind: 'freshen', page, draft, fence })) ?? 'unavailable'
-    }
-    const store = (index: PageIndex) =>
-      index.log.rejection(fence, draft) ?? index.writes.freshen(page, draft, this.#options.now()) ?? 'removed'
-    const storing = this.#room.retry(() => this.#shared.write((index) => index.write(() => store(index))))
-    return (await unlessStorageFails(storing)) ?? 'unavailable'
+    if (this.#queue === null) return this.#writes.freshen(page, draft, fence)
+    await this.#queue.settled(page)
+    return (await this.#queue.ask({ kind: 'freshen', page, draft, fence })) ?? 'unavailable'
   }
 
   recordHits(hits: readonly StoredHits[]): void {

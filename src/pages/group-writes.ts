@@ -1,12 +1,12 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { letVisitorsIn } from '../lib/priority.ts'
-import { isStorageError } from './faults.ts'
+import { isStorageError, unlessStorageFails } from './faults.ts'
 import type { BodyFiles, WrittenFile } from './body-files.ts'
 import type { Housekeeper } from './housekeeper.ts'
 import type { PageIndex } from './page-index.ts'
 import type { StoredBody } from './page-reads.ts'
-import type { Page } from './page.ts'
-import type { NewPage, Rejection } from './page-store.ts'
+import type { Page, PageDraft } from './page.ts'
+import type { Fence, PreparedPage, Rejection, Stored } from './page-store.ts'
 import type { RemovalLog } from './removals.ts'
 import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
@@ -50,9 +50,9 @@ export class GroupWrites {
   }
 
   /** Resolves to the stored pages in order, or why each was not stored. */
-  async write(group: readonly NewPage[]): Promise<(Page | Rejection)[]> {
+  async write(group: readonly PreparedPage[]): Promise<(Stored | Rejection)[]> {
     const { shared, bodies, room } = this.#parts
-    const written = new Map<NewPage, Written>()
+    const written = new Map<PreparedPage, Written>()
     let stored = this.#judge(group)
     const storable = group.filter((_, at) => stored[at] !== 'invalidated')
     for (const [file, sharing] of Map.groupBy(storable, ({ file: name }) => name))
@@ -75,18 +75,27 @@ export class GroupWrites {
     return stored
   }
 
+  /** Replaces the headers and times of a page, unless it was removed. */
+  async freshen(page: Page, draft: PageDraft, fence: Fence): Promise<Page | Rejection> {
+    const { shared, room, now } = this.#parts
+    const renew = (index: PageIndex) =>
+      index.log.rejection(fence, draft) ?? index.writes.freshen(page, draft, now()) ?? 'removed'
+    const storing = room.retry(() => shared.write((index) => index.write(() => renew(index))))
+    return (await unlessStorageFails(storing)) ?? 'unavailable'
+  }
+
   /** Why each page is not stored if its body cannot be written. */
-  #judge(group: readonly NewPage[]): (Page | Rejection)[] {
+  #judge(group: readonly PreparedPage[]): (Stored | Rejection)[] {
     // Polls: the serving thread may already use the index that followed a clear.
     const reject = this.#parts.shared.read<ReturnType<RemovalLog['judge']>>(
       () => null,
       (index) => index.log.judge(),
     )
-    return group.map(({ fence, draft }) => reject(fence, draft) ?? 'unavailable')
+    return group.map(({ fence, head }) => reject(fence, head) ?? 'unavailable')
   }
 
   /** Writes the bodies that share a file, except those of pages that cannot be stored. */
-  async #writeFile(file: string, sharing: readonly NewPage[], written: Map<NewPage, Written>): Promise<void> {
+  async #writeFile(file: string, sharing: readonly PreparedPage[], written: Map<PreparedPage, Written>): Promise<void> {
     const { shared, bodies, room, maxSize, housekeeper } = this.#parts
     const pages = shared.current === null ? [] : sharing.filter(({ body }) => body.length <= maxSize)
     if (shared.current === null) this.#failed += sharing.length
@@ -108,20 +117,26 @@ export class GroupWrites {
   }
 
   /** Runs inside the write transaction, which may be repeated. */
-  #insert(index: PageIndex, group: readonly NewPage[], written: ReadonlyMap<NewPage, Written>): (Page | Rejection)[] {
+  #insert(
+    index: PageIndex,
+    group: readonly PreparedPage[],
+    written: ReadonlyMap<PreparedPage, Written>,
+  ): (Stored | Rejection)[] {
     const { maxSize, maxVariants, now, bodies, housekeeper } = this.#parts
     const reject = index.log.judge()
-    const drafts = group.map(({ draft }) => draft)
-    const insert = index.inserts.for(drafts, { maxVariants, now: now() })
+    const heads = group.map(({ head }) => head)
+    const insert = index.inserts.for(heads, { maxVariants, now: now() })
     const stored = index.counters.together(() =>
       group.map((page, at) => {
         if (at % insertsAtOnce === insertsAtOnce - 1) pauseIn(group)
         const body = written.get(page)?.body ?? null
-        const rejection = reject(page.fence, page.draft) ?? (body === null ? 'unavailable' : null)
-        return rejection ?? insert(page.draft, body!)
+        const rejection = reject(page.fence, page.head) ?? (body === null ? 'unavailable' : null)
+        return rejection ?? insert(page, body!)
       }),
     )
-    index.writes.link(stored.filter((page) => typeof page !== 'string'))
+    index.writes.link(
+      stored.flatMap((page, at) => (typeof page === 'string' ? [] : { id: page.id, tags: heads[at]!.tags })),
+    )
     pauseIn(group)
     if (index.counters.totals().size > maxSize) {
       index.evict(maxSize, Math.max(evictionSlice, group.length))
@@ -133,6 +148,6 @@ export class GroupWrites {
 }
 
 /** A full group has no pauses, since more pages wait. */
-function pauseIn(group: readonly NewPage[]): void {
+function pauseIn(group: readonly PreparedPage[]): void {
   if (group.length < groupPages) letVisitorsIn()
 }

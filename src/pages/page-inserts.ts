@@ -1,22 +1,21 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Counters, Sums } from './counters.ts'
 import { decayedHits } from './decayed-hits.ts'
-import type { Page, PageDraft, PageType } from './page.ts'
+import type { PageDraft, PageType } from './page.ts'
 import { live, type StoredBody } from './page-reads.ts'
 import {
-  finiteTimes,
   hashKey,
   hitsOf,
   pageColumns,
   sealOf,
   toMicroseconds,
   toPage,
-  toRecord,
   unconfirmedMark,
   variantOf,
   type PageRow,
 } from './page-row.ts'
 import type { PageWrites } from './page-writes.ts'
+import type { PageHead, PreparedPage, Stored } from './page-store.ts'
 
 /** In the order of the statement's parameters: binding them by name takes several times as long. */
 type InsertedRow = [
@@ -78,26 +77,26 @@ export class PageInserts {
    * counters (`Counters.together`) are left to the caller.
    * @param now milliseconds since the epoch
    */
-  for(group: readonly Pick<PageDraft, 'url'>[], settings: Settings): (draft: PageDraft, body: StoredBody) => Page {
+  for(group: readonly PageHead[], settings: Settings): (page: Prepared, body: StoredBody) => Stored {
     const known = new Set(this.#getUrlsQuery.all(JSON.stringify(group.map(({ url }) => url))))
     const epochs = new Map<PageType, number>()
-    return (draft, body) => {
-      const counted = known.has(draft.url) ? this.#replaceVariants(draft, settings.maxVariants) : { hits: 0, hitUs: 0 }
-      known.add(draft.url)
-      const epoch = epochs.get(draft.type) ?? this.#counters.epoch(draft.type)
-      epochs.set(draft.type, epoch)
-      return this.#insert(draft, body, epoch, counted, settings.now)
+    return (page, body) => {
+      const { url, type } = page.head
+      const counted = known.has(url) ? this.#replaceVariants(page, settings.maxVariants) : { hits: 0, hitUs: 0 }
+      known.add(url)
+      const epoch = epochs.get(type) ?? this.#counters.epoch(type)
+      epochs.set(type, epoch)
+      return this.#insert(page, body, epoch, counted, settings.now)
     }
   }
 
-  #insert(draft: PageDraft, body: StoredBody, epoch: number, { hits, hitUs }: Counted, now: number): Page {
-    const { key, url, type, originalSize, cachedAt, deleteAt } = draft
+  #insert({ head, record }: Prepared, body: StoredBody, epoch: number, { hits, hitUs }: Counted, now: number): Stored {
+    const { key, url, type, originalSize, cachedAt, deleteAt, generationMs } = head
     const { file, fileSize, at, size, digest } = body
-    const record = toRecord(draft)
     const seal = sealOf({ key, url, type, record, file, file_size: fileSize, at, size, digest })
-    const generationUs = toMicroseconds(draft.generationMs)
+    const generationUs = toMicroseconds(generationMs)
     const { lastInsertRowid } = this.#insertQuery.run(
-      hashKey(key).number,
+      hashKey(key),
       type,
       epoch,
       now,
@@ -118,15 +117,7 @@ export class PageInserts {
       record,
     )
     this.#counters.add(type, { count: 1, originalSize, size, generationUs, hits, hitUs })
-    return {
-      ...draft,
-      ...finiteTimes(draft),
-      id: Number(lastInsertRowid),
-      size,
-      hits,
-      hitMs: hitUs / 1000,
-      usedAt: now,
-    }
+    return { id: Number(lastInsertRowid), size, hits, hitMs: hitUs / 1000, usedAt: now }
   }
 
   /**
@@ -135,15 +126,15 @@ export class PageInserts {
    * a key. Variants of unconfirmed visitors are evicted first and evict only each other, so that forged variants never
    * evict confirmed ones.
    */
-  #replaceVariants(draft: PageDraft, maxVariants: number): Counted {
-    const known = this.#getIdsOfUrlQuery.all(draft.key, draft.url)
+  #replaceVariants({ head, record }: Prepared, maxVariants: number): Counted {
+    const known = this.#getIdsOfUrlQuery.all(head.key, head.url)
     const isRenewal = known.some(({ same }) => same === 1)
-    const variant = variantOf(draft)
-    const rows = isRenewal ? this.#getVariantsQuery.all(draft.url, hashKey(draft.key).number, draft.key) : []
-    const replaced = rows.map((row) => ({ row, page: toPage(row) })).filter(({ page }) => variantOf(page) === variant)
+    const variant = isRenewal ? variantOf(JSON.parse(record) as PageDraft) : ''
+    const rows = isRenewal ? this.#getVariantsQuery.all(head.url, hashKey(head.key), head.key) : []
+    const replaced = rows.map((row) => ({ row, old: toPage(row) })).filter(({ old }) => variantOf(old) === variant)
     const doomed = replaced.map(({ row }) => row.id)
     const others = known.filter(({ id }) => !doomed.includes(id))
-    const evictable = draft.key.includes(unconfirmedMark)
+    const evictable = head.key.includes(unconfirmedMark)
       ? others.filter(({ unconfirmed }) => unconfirmed === 1)
       : others
     if (doomed.length > 0) this.#writes.kill(doomed)
@@ -153,7 +144,7 @@ export class PageInserts {
         evictable.slice(0, surplus).map(({ id }) => id),
         'variants',
       )
-    const kept = replaced.map(({ row, page }) => decayedHits(hitsOf(row), page.cachedAt, draft.cachedAt))
+    const kept = replaced.map(({ row, old }) => decayedHits(hitsOf(row), old.cachedAt, head.cachedAt))
     return {
       hits: kept.reduce((sum, { hits }) => sum + hits, 0),
       hitUs: kept.reduce((sum, { hitUs }) => sum + hitUs, 0),
@@ -161,4 +152,5 @@ export class PageInserts {
   }
 }
 
+type Prepared = Pick<PreparedPage, 'head' | 'record'>
 type Counted = Pick<Sums, 'hits' | 'hitUs'>

@@ -101,7 +101,7 @@ export class PageReads {
   /** A second look-up of a key needs no query until `forget` is called. */
   find(key: string, now: number): Page[] {
     if (this.#found?.key !== key) {
-      const rows = this.#findQuery.all(urlOf(key), hashKey(key).number, key, now)
+      const rows = this.#findQuery.all(urlOf(key), hashKey(key), key, now)
       this.#found = { key, rows, pages: rows.map(toPage) }
     }
     return this.#found.pages.filter(({ deleteAt }) => deleteAt > now).sort(newestFirst)

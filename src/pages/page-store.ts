@@ -29,6 +29,21 @@ export interface NewPage {
   file: string
 }
 
+/** What the index needs to know of a page to insert it; of the rest it only keeps the JSON. */
+export type PageHead = Pick<
+  PageDraft,
+  'key' | 'url' | 'type' | 'tags' | 'cachedAt' | 'deleteAt' | 'originalSize' | 'generationMs'
+>
+
+/** A page to be stored, as the writer thread gets it. `record`: the JSON of its draft, which need not be parsed (`toRecord`). */
+export interface PreparedPage extends Omit<NewPage, 'draft'> {
+  head: PageHead
+  record: string
+}
+
+/** What the store adds to a page that it has stored. */
+export type Stored = Pick<Page, 'id' | 'size' | 'hits' | 'hitMs' | 'usedAt'>
+
 /**
  * Why a page was not stored. `invalidated`: an invalidation since the fence selects it. `unavailable`: the store has no room, no
  * permission or no turn to write. `behind`: too many pages wait to be stored. `removed`: the page to be renewed no longer exists.
@@ -170,6 +185,8 @@ export interface PageStore {
   take(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | Rejection>
   /** Stores pages in one transaction. Resolves to what `put` would, in order. */
   writeTogether(pages: readonly NewPage[]): Promise<(Page | Rejection)[]>
+  /** Like `writeTogether`, for pages whose drafts another thread has. */
+  writePrepared(pages: readonly PreparedPage[]): Promise<(Stored | Rejection)[]>
   /** Resolves when a page, or every page that an invalidation selects, no longer waits to be stored. */
   settled(which: Page | Selection): Promise<void>
   /** The pages that wait to be stored, and the bytes that they take. */

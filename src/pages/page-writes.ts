@@ -143,7 +143,7 @@ export class PageWrites {
   }
 
   /** Adds the tags of inserted pages. */
-  link(pages: readonly Page[]): void {
+  link(pages: readonly Pick<Page, 'id' | 'tags'>[]): void {
     this.#tags.link(pages)
   }
 

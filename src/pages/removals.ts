@@ -26,8 +26,10 @@ interface RemovalRow {
   value: string
 }
 
+type Selectable = Pick<PageDraft, 'type' | 'url' | 'tags'>
+
 /** Whether an invalidation selects a page. */
-export function selects(selection: Selection, page: Pick<PageDraft, 'type' | 'url' | 'tags'>): boolean {
+export function selects(selection: Selection, page: Selectable): boolean {
   switch (selection.kind) {
     case 'all':
       return true
@@ -118,12 +120,12 @@ export class RemovalLog {
   }
 
   /** Why a page whose fetch began at the fence may no longer be stored; null when it may. Decides inside the write transaction. */
-  rejection(fence: Fence, draft: PageDraft): Rejection | null {
+  rejection(fence: Fence, draft: Selectable): Rejection | null {
     return this.judge()(fence, draft)
   }
 
   /** `rejection` for several pages, which share the look at the log. */
-  judge(): (fence: Fence, draft: PageDraft) => Rejection | null {
+  judge(): (fence: Fence, draft: Selectable) => Rejection | null {
     const state = this.state()
     const removals = new Map<number, Removal[]>()
     return ({ generation, sequence }, draft) => {

@@ -275,7 +275,8 @@ export class WriteQueue {
     try {
       return await writer.ask(task, now())
     } catch (error) {
-      const what = task.kind === 'pages' ? `${task.count} pages wait to be stored again` : `${task.kind} failed`
+      const what =
+        task.kind === 'pages' ? `${task.records.length} pages wait to be stored again` : `${task.kind} failed`
       onWarning(
         `The writer of the page store failed, ${what}: ${error instanceof Error ? error.message : String(error)}`,
       )

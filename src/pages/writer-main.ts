@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { toMessage } from '../errors.ts'
 import { yieldToVisitors } from '../lib/priority.ts'
 import { openFilesystemStore } from './filesystem-store.ts'
-import type { NewPage, PageStore } from './page-store.ts'
+import type { PageStore, PreparedPage } from './page-store.ts'
 import {
   toGroup,
   type FromWriter,
@@ -37,9 +37,9 @@ async function perform(task: WriterTask): Promise<WriterAnswer> {
   }
 }
 
-async function writeGroup(store: PageStore, group: readonly NewPage[]): Promise<GroupWritten> {
+async function writeGroup(store: PageStore, group: readonly PreparedPage[]): Promise<GroupWritten> {
   const before = store.unstored()
-  const outcomes = await store.writeTogether(group)
+  const outcomes = await store.writePrepared(group)
   const stored = outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : outcome.id))
   return { stored, failed: store.unstored() - before }
 }

@@ -1,6 +1,8 @@
 import type { ErrorMessage } from '../errors.ts'
 import type { Page, PageDraft } from './page.ts'
-import type { Fence, NewPage, Rejection, StoredHits } from './page-store.ts'
+import { toRecord } from './page-row.ts'
+import type { Fence, NewPage, PreparedPage, Rejection, StoredHits } from './page-store.ts'
+import { toHead } from './prepared-page.ts'
 
 /** Pages per transaction of the writer thread: a few milliseconds, since other processes wait for it. */
 export const groupPages = 64
@@ -25,37 +27,43 @@ export type WriterTask =
   | { kind: 'recode'; page: Page }
 
 /**
- * `pages`: all but the bodies as JSON, which takes a third of the time of a structured clone. `bodies`: one after the other, so that one buffer is
- * handed over for all.
+ * `pages`: as JSON, which takes a third of the time of a structured clone. `records`: the JSON that the index stores, which the writer need not
+ * parse. `bodies`: one after the other, so that one buffer is handed over for all.
  */
 interface GroupTask {
   kind: 'pages'
-  count: number
   pages: string
+  records: string[]
   bodies: Uint8Array<ArrayBuffer>
 }
 
-/** A page without its body. The `size` bytes of the body follow those of the pages before. */
-type SentPage = Omit<NewPage, 'body'> & { size: number }
+/** The `size` bytes of a body follow those of the pages before. */
+type SentPage = Omit<PreparedPage, 'record' | 'body'> & { size: number }
 
 /** @param group pages whose times are finite, as JSON needs it */
 export function toGroupTask(group: readonly NewPage[]): GroupTask {
-  const pages = group.map(({ draft, fence, file, body }): SentPage => ({ draft, fence, file, size: body.length }))
+  const records = group.map(({ draft }) => toRecord(draft))
+  const pages = group.map(({ draft, fence, file, body }): SentPage => ({
+    head: toHead(draft),
+    fence,
+    file,
+    size: body.length,
+  }))
   const bodies = new Uint8Array(group.reduce((sum, { body }) => sum + body.length, 0))
   let at = 0
   for (const { body } of group) {
     bodies.set(body, at)
     at += body.length
   }
-  return { kind: 'pages', count: group.length, pages: JSON.stringify(pages), bodies }
+  return { kind: 'pages', pages: JSON.stringify(pages), records, bodies }
 }
 
-export function toGroup({ pages, bodies }: GroupTask): NewPage[] {
-  let at = 0
-  return (JSON.parse(pages) as SentPage[]).map(({ size, ...page }) => {
-    const body = Buffer.from(bodies.buffer, bodies.byteOffset + at, size)
-    at += size
-    return { ...page, body }
+export function toGroup({ pages, records, bodies }: GroupTask): PreparedPage[] {
+  let start = 0
+  return (JSON.parse(pages) as SentPage[]).map(({ head, fence, file, size }, at) => {
+    const body = Buffer.from(bodies.buffer, bodies.byteOffset + start, size)
+    start += size
+    return { head, record: records[at]!, body, fence, file }
   })
 }
 
