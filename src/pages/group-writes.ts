@@ -10,12 +10,13 @@ import type { Fence, PreparedPage, Rejection, Stored } from './page-store.ts'
 import type { RemovalLog } from './removals.ts'
 import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
-import { groupPages } from './writer-messages.ts'
 
 /** The most pages that one group evicts; the rest is evicted in the background. */
 const evictionSlice = 64
 /** Pages that are inserted without a pause: about a quarter of a millisecond. */
 const insertsAtOnce = 2
+/** More pages than come within the time for which they are gathered, unless there are over 1,280 per second. */
+const largeGroup = 64
 /** Pages evicted to store one page while the file system is short of space. */
 const roomForOne = 4
 
@@ -147,7 +148,7 @@ export class GroupWrites {
   }
 }
 
-/** A full group has no pauses, since more pages wait. */
+/** A large group has no pauses: pages come so fast that the queue would grow. */
 function pauseIn(group: readonly PreparedPage[]): void {
-  if (group.length < groupPages) letVisitorsIn()
+  if (group.length < largeGroup) letVisitorsIn()
 }

@@ -4,8 +4,8 @@ import { toRecord } from './page-row.ts'
 import type { Fence, NewPage, PreparedPage, Rejection, StoredHits } from './page-store.ts'
 import { toHead } from './prepared-page.ts'
 
-/** Pages per transaction of the writer thread: a few milliseconds, since other processes wait for it. */
-export const groupPages = 64
+/** Most pages per transaction of the writer thread: five milliseconds, since other processes wait for it. */
+export const groupPages = 128
 
 /** The start data of the writer thread. */
 export interface WriterData {

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { rm, writeFile } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import zlib from 'node:zlib'
 import Database from 'better-sqlite3'
@@ -189,11 +190,13 @@ describe('the queue', () => {
     // More than fit into one transaction, so that a full one is sent at once.
     const taken = (await Promise.all(Array.from({ length: 300 }, (_, n) => take(pages, `p${n}`)))).map(accepted)
     await until(() => expect(workers).toHaveLength(1))
+    // The group is sent in the next turn.
+    await nextTurn()
     await workers[0]!.terminate()
     release()
     await pages.settled({ kind: 'all' })
     expect(workers).toHaveLength(2)
-    expect(warnings.join()).toMatch(/writer thread of the page store has ended.*64 pages wait to be stored again/)
+    expect(warnings.join()).toMatch(/writer thread of the page store has ended.*128 pages wait to be stored again/)
     for (const page of taken) expect(await pages.readBody(page)).not.toBeNull()
     expect(pages.counters().products.count).toBe(301)
     expect(pages.unstored()).toBe(0)
