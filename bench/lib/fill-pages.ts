@@ -1,7 +1,7 @@
 import { openPages } from '../../src/pages/clear.ts'
 import type { PageDraft } from '../../src/pages/page.ts'
 import { placesIn } from '../../src/pages/places.ts'
-import { insertPage } from './insert-page.ts'
+import { insertPage } from '../../test/helpers/insert-page.ts'
 import { pageDraft } from './page-draft.ts'
 
 /** The number of pages per tag (`tag-0`, `tag-1` and so on). */

@@ -7,7 +7,7 @@ import { openPages } from '../../src/pages/clear.ts'
 import type { PageDraft } from '../../src/pages/page.ts'
 import { newBodyFile } from '../../src/pages/body-files.ts'
 import { placesIn } from '../../src/pages/places.ts'
-import { insertPage } from './insert-page.ts'
+import { insertPage } from '../../test/helpers/insert-page.ts'
 import { pageDraft } from './page-draft.ts'
 import { median } from './statistics.ts'
 

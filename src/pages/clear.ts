@@ -57,6 +57,15 @@ export function openPages(places: Places, warn: (message: string) => void): Page
   throw failure ?? new UnusableIndex('The page index could not be opened')
 }
 
+/** `openPages`, except for an index that was gone in the meantime, or a copy of it (a restored backup, for example), which is discarded. */
+export function openUnlessLeft(left: ReadonlySet<string>, places: Places, warn: (message: string) => void): PageIndex {
+  const index = openPages(places, warn)
+  if (!left.has(index.generation)) return index
+  index.close()
+  discard(places, index.identities[0] ?? null, warn, 'it is from before its files vanished or were replaced')
+  return openPages(places, warn)
+}
+
 /** Does not follow a link planted in place of a directory. */
 function openSound(places: Places): PageIndex {
   for (const path of [places.pages, places.bodies, places.temporary]) {

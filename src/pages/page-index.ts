@@ -14,6 +14,8 @@ import { Traces } from './traces.ts'
 
 /** An open index file with its statements and transactions. It always refers to the same file. */
 export class PageIndex {
+  /** The commits of this thread to any index. Those of other threads and processes change the data version only. */
+  static commits = 0
   readonly generation: string
   readonly counters: Counters
   readonly log: RemovalLog
@@ -92,6 +94,7 @@ export class PageIndex {
     try {
       const result = work()
       this.#commitQuery.run()
+      PageIndex.commits += 1
       return result
     } catch (error) {
       if (this.#database.inTransaction) this.#rollbackQuery.run()

@@ -20,6 +20,12 @@ export interface LogState {
   trace: number | null
 }
 
+/** What a reader compares with what it has seen: the last removal, and the last page that was stored. */
+export interface News extends LogState {
+  last: number
+  lastPage: number
+}
+
 interface RemovalRow {
   seq: number
   kind: Selection['kind']
@@ -75,6 +81,8 @@ function toSelection(row: RemovalRow): Selection {
   }
 }
 
+const noState: LogState = { generation: '', cleared: 1, floor: 0, trace: null }
+
 /**
  * The log of removals in order, one row per request. Other processes read it to invalidate their memory, and it rejects
  * pages whose fetch began before a removal that selects them.
@@ -82,6 +90,8 @@ function toSelection(row: RemovalRow): Selection {
 export class RemovalLog {
   readonly #getStateQuery: Statement<[], LogState>
   readonly #getLastQuery: Statement<[], number>
+  #getNewsQuery: Statement<[], News> | null = null
+  readonly #database: Database
   readonly #getSinceQuery: Statement<[number], RemovalRow>
   readonly #appendQuery: Statement<[number, string, string]>
   readonly #getPrunableQuery: Statement<[number], number | null>
@@ -90,6 +100,7 @@ export class RemovalLog {
   readonly #tombstoneQuery: Statement<[number | null]>
 
   constructor(database: Database) {
+    this.#database = database
     this.#getStateQuery = database.prepare('SELECT generation, cleared, floor, trace FROM meta')
     this.#getLastQuery = database.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'removal'`).pluck()
     this.#getSinceQuery = database.prepare('SELECT seq, kind, value FROM removal WHERE seq > ? ORDER BY seq')
@@ -104,7 +115,16 @@ export class RemovalLog {
 
   /** A meta table without its row is not a valid index and counts as cleared. */
   state(): LogState {
-    return this.#getStateQuery.get() ?? { generation: '', cleared: 1, floor: 0, trace: null }
+    return this.#getStateQuery.get() ?? noState
+  }
+
+  /** In one query, because each begins with a lock on the index. */
+  news(): News {
+    this.#getNewsQuery ??= this.#database.prepare(`
+      SELECT generation, cleared, floor, trace,
+        ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'removal'), 0) AS last,
+        ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'page'), 0) AS lastPage FROM meta`)
+    return this.#getNewsQuery.get() ?? { ...noState, last: 0, lastPage: 0 }
   }
 
   last(): number {

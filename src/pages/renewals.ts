@@ -27,9 +27,8 @@ export class Renewals {
     else if (page > this.#last) this.#own.add(page)
   }
 
-  /** The keys stored by others since the last call; null when there are too many to list. */
-  learn(reads: PageReads): string[] | null {
-    const last = reads.lastPage()
+  /** The keys stored by others since the last call; null when there are too many to list. `last`: the id of the newest page. */
+  learn(reads: PageReads, last = reads.lastPage()): string[] | null {
     if (last <= this.#last) return []
     const stored = reads.since(this.#last, last, this.ownFiles(), mostAtOnce)
     const keys = stored.filter(({ id }) => !this.#own.has(id)).map(({ key }) => key)

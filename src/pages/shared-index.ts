@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PagecacheError } from '../errors.ts'
-import { discard, openPages, removeTrash } from './clear.ts'
+import { discard, openUnlessLeft, removeTrash } from './clear.ts'
 import { busy, faultOf, isStatementFault, nameOf, unreadable, unwritable, type StorageFault } from './faults.ts'
 import { FailureWarning } from './failure-warning.ts'
-import type { PageIndex } from './page-index.ts'
+import { PageIndex } from './page-index.ts'
 import type { Fence, Selection } from './page-store.ts'
 import { identityLater, identityOf, vitalParts, type Places } from './places.ts'
 import { Renewals } from './renewals.ts'
@@ -12,7 +12,8 @@ import { Renewals } from './renewals.ts'
 const watchIntervals = { used: 250, idle: 750 }
 /** After a pause this long in milliseconds (stopped process, blocked event loop) the files are checked before use. */
 const trustedFor = 1_000
-const resolved = Promise.resolve()
+/** Differs from every data version. */
+const unknownVersion = -1
 
 export interface SharedIndexOptions {
   places: Places
@@ -32,7 +33,7 @@ export class SharedIndex {
   #version = 0
   #seen = 0 // The last removal known to the listeners.
   #lookedAt = 0
-  #isPolled = false
+  #polledAt: number | null = null // The commits of this thread at the last poll; null: it is to poll.
   #isUsed = false // Since the last check of the files.
   #closed = false
   readonly #warning: FailureWarning
@@ -71,44 +72,49 @@ export class SharedIndex {
     while (this.#index === null && performance.now() < this.#patientUntil) await pause(20)
   }
 
-  /** Looks once per uninterrupted run of code: no request arrives during one. */
+  /** Looks once per callback of the event loop and the promises that follow it: meanwhile no request arrives. A commit of this thread is seen at once. */
   poll(): void {
     const index = this.#index
-    if (index === null || this.#isPolled) return
-    this.#isPolled = this.#isUsed = true
+    if (index === null || this.#polledAt === PageIndex.commits) return
+    if (this.#polledAt === null) process.nextTick(this.#forgetPoll)
+    this.#polledAt = PageIndex.commits
+    this.#isUsed = true
     index.reads.forget()
-    void resolved.then(this.#forgetPoll)
     try {
       if (performance.now() - this.#lookedAt > trustedFor && this.look()) return
-      if (index.dataVersion() !== this.#version) this.catchUp()
+      const version = index.dataVersion()
+      if (version !== this.#version) this.catchUp(version)
     } catch (error) {
       this.fail(error)
     }
   }
 
-  readonly #forgetPoll = () => void (this.#isPolled = false)
+  readonly #forgetPoll = () => void (this.#polledAt = null)
 
   /** Reads new removals and notifies the listeners. */
-  catchUp(): void {
+  catchUp(version = this.#index?.dataVersion() ?? 0): void {
     const index = this.#index
     if (index === null) return
-    this.#version = index.dataVersion()
-    const state = index.log.state()
-    if (state.cleared !== 0 || state.generation !== index.generation) this.#leave(index)
-    else if (state.floor > this.#seen) {
-      this.#seen = index.log.last()
+    // Until all is read: a failure must not hide what has changed.
+    this.#version = unknownVersion
+    const news = index.log.news()
+    if (news.cleared !== 0 || news.generation !== index.generation) this.#leave(index)
+    else if (news.floor > this.#seen) {
+      this.#seen = news.last
       this.#tell({ kind: 'all' })
-    } else {
+    } else if (news.last > this.#seen) {
       for (const { seq, selection } of index.log.since(this.#seen)) {
         this.#seen = Math.max(this.#seen, seq)
         this.#tell(selection)
       }
     }
-    if (this.#index === index) this.#learnRenewals(index)
+    if (this.#index !== index) return
+    this.#learnRenewals(index, news.lastPage)
+    this.#version = version
   }
 
-  #learnRenewals(index: PageIndex): void {
-    const keys = this.renewals.learn(index.reads)
+  #learnRenewals(index: PageIndex, lastPage: number): void {
+    const keys = this.renewals.learn(index.reads, lastPage)
     return keys === null ? this.#tell({ kind: 'all' }) : this.renewals.tell(keys)
   }
 
@@ -250,7 +256,7 @@ export class SharedIndex {
   #open(): void {
     if (this.#closed || this.#index !== null) return
     try {
-      const index = this.#openCurrent()
+      const index = openUnlessLeft(this.#left, this.#options.places, this.#options.onWarning)
       this.#seen = index.log.last()
       this.renewals.restart(index.reads)
       this.#version = index.dataVersion()
@@ -275,16 +281,6 @@ export class SharedIndex {
     if (performance.now() >= this.#patientUntil)
       this.#warning.tell(`Could not open the page store (${nameOf(this.#lastError)})`)
     setTimeout(() => this.#open(), 10).unref()
-  }
-
-  /** Rejects an index that was gone in the meantime, and a copy of it (a restored backup, for example). */
-  #openCurrent(): PageIndex {
-    const { places, onWarning } = this.#options
-    const index = openPages(places, onWarning)
-    if (!this.#left.has(index.generation)) return index
-    index.close()
-    discard(places, index.identities[0] ?? null, onWarning, 'it is from before its files vanished or were replaced')
-    return openPages(places, onWarning)
   }
 
   #tell(selection: Selection): void {

@@ -277,9 +277,10 @@ describe.skipIf(!canMount)('a full disk', () => {
     await pages.settled({ kind: 'all' })
     // Half of them fit. A page for which the evictions come too late is given up, but a later one is stored.
     expect(pages.counters().products.count).toBeLessThan(233)
-    const late = Buffer.alloc(9_000, 'late')
-    await until(async () => typeof (await pages.put(draft('late'), late, pages.fence())) !== 'string')
-    expect(await pages.readBody(pages.find(draft('late').key)[0]!)).toEqual(late)
+    await until(
+      async () => typeof (await pages.put(draft('late'), Buffer.alloc(9_000, 'late'), pages.fence())) !== 'string',
+    )
+    expect(await pages.readBody(pages.find(draft('late').key)[0]!)).toEqual(Buffer.alloc(9_000, 'late'))
     expect(pages.damaged()).toBe(0)
   })
 })
