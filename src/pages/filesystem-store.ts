@@ -8,6 +8,7 @@ import type { Eviction } from './evictions.ts'
 import { unlessStorageFails } from './faults.ts'
 import { GroupWrites } from './group-writes.ts'
 import { Housekeeper } from './housekeeper.ts'
+import { KnownKeys } from './known-keys.ts'
 import type { Page, PageDraft, PageType } from './page.ts'
 import type {
   Fence,
@@ -51,8 +52,8 @@ const afterOthers = 1_000
 export async function openFilesystemStore(options: FilesystemStoreOptions): Promise<PageStore> {
   const places = placesIn(options.directory)
   let publish = () => {}
-  const { onWarning, patience = defaultPatience } = options
-  const shared = new SharedIndex({ places, onWarning, onOpened: () => publish(), patience })
+  const { onWarning, patience = defaultPatience, known = options.writer === true ? new KnownKeys() : null } = options
+  const shared = new SharedIndex({ places, onWarning, onOpened: () => publish(), patience, known })
   await shared.ready()
   const used = shared.read(0, (index) => index.counters.totals().size)
   const limit = options.publishesLimit === true ? null : readLimit(places)
@@ -158,8 +159,7 @@ class FilesystemStore implements PageStore {
   }
 
   hitsOf(urls: readonly string[]): number[] {
-    const none = urls.map(() => 0)
-    return this.#shared.read(none, (index) => index.reads.hitsOf(urls))
+    return this.#shared.read(Array<number>(urls.length).fill(0), (index) => index.reads.hitsOf(urls))
   }
 
   counters(): Record<PageType, TypeCounters> {

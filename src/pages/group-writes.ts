@@ -63,7 +63,8 @@ export class GroupWrites {
     if (written.size === 0) return stored
     try {
       stored = await room.retry(() => shared.write((index) => index.write(() => this.#insert(index, group, written))))
-      for (const page of stored) if (typeof page !== 'string') shared.renewals.own(page.id)
+      for (const [at, page] of stored.entries())
+        if (typeof page !== 'string') shared.renewals.own({ id: page.id, key: group[at]!.head.key })
     } catch (error) {
       if (!isStorageError(error)) throw error
       this.#failed += written.size

@@ -168,6 +168,7 @@ export class PageIndex {
   }
 
   close(): void {
+    this.reads.known?.stop()
     this.#database.close()
   }
 }

@@ -25,6 +25,12 @@ function endOfPrefix(text: string): string {
   return `${text}\u{10FFFF}`
 }
 
+/** A key in the index: its URL and its hash. */
+export interface IndexedKey {
+  url: string
+  hash: number
+}
+
 export class PageReads {
   readonly #database: Database
   readonly #counters: Counters
@@ -33,12 +39,15 @@ export class PageReads {
   readonly #sinceQuery: Statement<[number, number, string, number], { id: number; key: string }>
   #countOfFilesQuery: Statement<[string, number, number], number> | null = null
   readonly #lastPageQuery: Statement<[], number>
+  #keysQuery: Statement<[string, number, number], IndexedKey> | null = null
   readonly #getBodyQuery: Statement<[number, string, number], StoredBody>
   readonly #tagsQuery: Statement<[{ first: string; end: string; limit: number }], string>
   readonly #countTagsQuery: Statement<[string], number>
   readonly #getTaggedQuery: Statement<[string, number, number], { id: number; url: string }>
   readonly #getHitsQuery: Statement<[string], { value: number; hits: number }>
   readonly #countUrlsQuery: Statement<[string, string], number>
+  /** Knows hashes of keys under which there is no page; null: each look-up needs a query. */
+  known: { mayHold(hash: number): boolean; stop(): void } | null = null
   /** The last look-up by key. */
   #found: { key: string; rows: readonly PageRow[]; pages: readonly Page[] } | null = null
 
@@ -106,6 +115,13 @@ export class PageReads {
     return this.#countOfFilesQuery.get(files, page, last)
   }
 
+  /** The next keys after another, in the order of their index, including those of dead pages. */
+  keysAfter({ url, hash }: IndexedKey, most: number): IndexedKey[] {
+    this.#keysQuery ??= this.#database.prepare(`
+      SELECT url, key_hash AS hash FROM page WHERE (url, key_hash) > (?, ?) ORDER BY url, key_hash LIMIT ?`)
+    return this.#keysQuery.all(url, hash, most)
+  }
+
   /** The id of the newest page ever stored. */
   lastPage(): number {
     return this.#lastPageQuery.get() ?? 0
@@ -114,7 +130,8 @@ export class PageReads {
   /** A second look-up of a key needs no query until `forget` is called. */
   find(key: string, now: number): Page[] {
     if (this.#found?.key !== key) {
-      const rows = this.#findQuery.all(urlOf(key), hashKey(key), key, now)
+      const hash = hashKey(key)
+      const rows = this.known?.mayHold(hash) === false ? [] : this.#findQuery.all(urlOf(key), hash, key, now)
       this.#found = { key, rows, pages: rows.map(toPage) }
     }
     const { pages } = this.#found

@@ -1,4 +1,7 @@
+import type { KnownKeys } from './known-keys.ts'
+import { hashKey } from './page-row.ts'
 import type { PageReads } from './page-reads.ts'
+import type { Page } from './page.ts'
 
 /** With more new pages than this between two polls, all of memory is dropped instead. */
 const mostAtOnce = 2_000
@@ -12,19 +15,29 @@ export class Renewals {
   #last = 0
   /** Ids beyond `#last` that this process stored. */
   readonly #own = new Set<number>()
+  readonly #known: KnownKeys | null
   readonly #listeners: ((keys: readonly string[]) => void)[] = []
   /** The body files that this process has given to its writer thread, whose commits look like those of another process. */
   ownFiles: () => readonly string[] = () => []
 
+  /** @param known gets the keys of all new pages */
+  constructor(known: KnownKeys | null = null) {
+    this.#known = known
+  }
+
   restart(reads: PageReads): void {
     this.#last = reads.lastPage()
     this.#own.clear()
+    reads.known = this.#known
+    // It reads the keys of the pages up to the last one; `learn` and `own` add those of later pages.
+    this.#known?.restart(reads)
   }
 
   /** Records a page that this process stored. */
-  own(page: number): void {
-    if (page === this.#last + 1) this.#last = page
-    else if (page > this.#last) this.#own.add(page)
+  own({ id, key }: Pick<Page, 'id' | 'key'>): void {
+    this.#known?.add(hashKey(key))
+    if (id === this.#last + 1) this.#last = id
+    else if (id > this.#last) this.#own.add(id)
   }
 
   /** The keys stored by others since the last call; null when there are too many to list. `last`: the id of the newest page. */
@@ -34,15 +47,18 @@ export class Renewals {
     const keys = stored.filter(({ id }) => !this.#own.has(id)).map(({ key }) => key)
     this.#last = last
     for (const id of this.#own) if (id <= last) this.#own.delete(id)
-    return stored.length < mostAtOnce ? keys : null
+    if (stored.length < mostAtOnce) return keys
+    this.#known?.forget()
+    return null
   }
 
   onRenewed(listener: (keys: readonly string[]) => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Makes the listeners drop the pages under primary keys from memory. */
+  /** Makes the listeners drop the pages under primary keys from memory, because there may be newer ones in the index. */
   tell(keys: readonly string[]): void {
+    if (this.#known !== null) for (const key of keys) this.#known.add(hashKey(key))
     if (keys.length > 0) for (const listener of this.#listeners) listener(keys)
   }
 }

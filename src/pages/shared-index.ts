@@ -3,6 +3,7 @@ import type { PagecacheError } from '../errors.ts'
 import { discard, openUnlessLeft, removeTrash } from './clear.ts'
 import { busy, faultOf, isStatementFault, nameOf, unreadable, unwritable, type StorageFault } from './faults.ts'
 import { FailureWarning } from './failure-warning.ts'
+import type { KnownKeys } from './known-keys.ts'
 import { PageIndex } from './page-index.ts'
 import type { Fence, Selection } from './page-store.ts'
 import { identityLater, identityOf, vitalParts, type Places } from './places.ts'
@@ -21,6 +22,8 @@ export interface SharedIndexOptions {
   onOpened?: () => void
   /** How long a write waits for other processes, in milliseconds. */
   patience: number
+  /** As in `FilesystemStoreOptions`. */
+  known: KnownKeys | null
 }
 
 /**
@@ -40,13 +43,14 @@ export class SharedIndex {
   #lastError: unknown = null
   #patientUntil = -Infinity // While other processes prevent opening.
   readonly #listeners: ((selection: Selection) => void)[] = []
-  readonly renewals = new Renewals()
+  readonly renewals: Renewals
   #watch: NodeJS.Timeout | undefined
   readonly #options: SharedIndexOptions
 
   constructor(options: SharedIndexOptions) {
     this.#options = options
     this.#warning = new FailureWarning(options.onWarning)
+    this.renewals = new Renewals(options.known)
     this.#open()
     this.#scheduleLook()
   }

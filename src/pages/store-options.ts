@@ -1,3 +1,5 @@
+import type { KnownKeys } from './known-keys.ts'
+
 export interface FilesystemStoreOptions {
   /** The application cache directory of the environment. */
   directory: string
@@ -19,4 +21,6 @@ export interface FilesystemStoreOptions {
   writer?: boolean
   /** Whether the writer compresses pages thoroughly that are hit again. */
   compression?: boolean
+  /** Knows the keys of all pages, so that looking up other keys needs no query. Default: some with a writer, otherwise none. */
+  known?: KnownKeys | null
 }

@@ -249,7 +249,7 @@ export class WriteQueue {
   #settle(waiting: Waiting, id: number): void {
     this.#remove(waiting)
     waiting.page.id = id
-    this.#options.shared.renewals.own(id)
+    this.#options.shared.renewals.own(waiting.page)
     waiting.resolve(waiting.page)
   }
 

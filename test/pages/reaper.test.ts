@@ -36,7 +36,7 @@ async function openThin() {
     index.choices.drop(gone.map(({ id }) => id))
   })
   index.close()
-  const shared = new SharedIndex({ places, onWarning: () => {}, patience: 50 })
+  const shared = new SharedIndex({ places, onWarning: () => {}, patience: 50, known: null })
   onTestFinished(() => shared.close())
   return { places, shared, directory, file, left: left! }
 }

@@ -23,10 +23,10 @@ it('reports new pages once, and none stored before the start', () => {
 it('does not report pages that this process stored', () => {
   const renewals = new Renewals()
   renewals.restart(readsUpTo(0))
-  renewals.own(1)
-  renewals.own(3)
+  renewals.own({ id: 1, key: 'k1' })
+  renewals.own({ id: 3, key: 'k3' })
   expect(renewals.learn(readsUpTo(4))).toEqual(['k2', 'k4'])
-  renewals.own(5)
+  renewals.own({ id: 5, key: 'k5' })
   expect(renewals.learn(readsUpTo(5))).toEqual([])
 })
 

@@ -25,12 +25,7 @@ const take = (pages: PageStore, name: string, body = bodyOf(name)) => pages.take
 function lock(directory: string): { release(): void } {
   const holder = new Database(placesIn(directory).index)
   holder.exec('BEGIN IMMEDIATE')
-  return {
-    release: () => {
-      holder.exec('COMMIT')
-      holder.close()
-    },
-  }
+  return { release: () => void holder.exec('COMMIT').close() }
 }
 
 /** The writer threads of this process, as they start. */
