@@ -149,6 +149,7 @@ export class Housekeeper {
     if (shared.current === null) return { expired: 0, orphans: 0 }
     const expired = await this.#expire()
     while (!this.#stopped && (await this.#reapSlice())) await pause(0)
+    await this.#dropUnusedTags()
     for (const trace of shared.read<number[]>([], (index) => index.traces.abandoned(now() - abandonedAfter)))
       await this.release([trace])
     await shared.write((index) => index.write(() => index.log.prune(now() - removalsKeptFor)))
@@ -172,6 +173,15 @@ export class Housekeeper {
       await pause(0)
     }
     return expired
+  }
+
+  async #dropUnusedTags(): Promise<void> {
+    const { shared } = this.#options
+    const last = shared.read(0, (index) => index.choices.lastTag())
+    for (let first = 0; first <= last && !this.#stopped; first += 1_000) {
+      await shared.write((index) => index.write(() => index.choices.dropUnusedTags(first, first + 999)))
+      await pause(0)
+    }
   }
 
   /** Allows the clean-up of pages that traced removals kept. */

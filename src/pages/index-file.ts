@@ -10,7 +10,7 @@ import { directoryMode, fileMode, newFresh, within, type Places } from './places
 
 /** "pgch": identifies our index among SQLite files. */
 const applicationId = 0x70676368
-/** Version 7: tags are linked by name, and keys are found by their URL. Version 6: small bodies share a file. */
+/** Version 7: keys are found by their URL, and the tags of a page by its record. Version 6: small bodies share a file. */
 const schemaVersion = 7
 
 /**
@@ -19,7 +19,7 @@ const schemaVersion = 7
  * purge lists pages in `stale` the same way. `trace`: removals whose URLs are still to be read (src/pages/traces.ts).
  *
  * Each index whose order is not that of storing costs a new page a leaf of its own, written twice. Therefore `page_url`
- * also serves look-ups by key, and tags have no table of their own (docs/decisions/0154-work-per-stored-page.md).
+ * also serves look-ups by key, and no index leads from a page to its tags (docs/decisions/0154-work-per-stored-page.md).
  */
 const schema = `
   CREATE TABLE meta (generation TEXT NOT NULL, cleared INTEGER NOT NULL, floor INTEGER NOT NULL, trace INTEGER);
@@ -40,7 +40,10 @@ const schema = `
   CREATE INDEX page_used ON page (hits > 0, used_at);
   CREATE INDEX page_file ON page (file);
   CREATE INDEX page_delete ON page (delete_at);
-  CREATE TABLE page_tag (tag TEXT NOT NULL, page_id INTEGER NOT NULL, PRIMARY KEY (tag, page_id)) WITHOUT ROWID;
+  CREATE TABLE tag (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE page_tag (
+    tag_id INTEGER NOT NULL, page_id INTEGER NOT NULL, PRIMARY KEY (tag_id, page_id)
+  ) WITHOUT ROWID;
   CREATE TABLE dead (page_id INTEGER PRIMARY KEY, trace INTEGER, value INTEGER);
   CREATE INDEX dead_reapable ON dead (page_id) WHERE trace IS NULL;
   CREATE INDEX dead_traced ON dead (trace, page_id) WHERE trace IS NOT NULL;

@@ -12,8 +12,8 @@ export interface PlaceByUrl {
 
 /** Selects the next pages to remove in slices, so that no complete list is ever in memory. */
 export class PageChoices {
-  readonly #getTagsQuery: Statement<[string], { value: number; tag: string }>
-  readonly #getTaggedQuery: Statement<[string, number, number], number>
+  readonly #getTagsQuery: Statement<[string], { value: number; id: number }>
+  readonly #getTaggedQuery: Statement<[number, number, number], number>
   readonly #getAtUrlsQuery: Statement<[string], { value: number; id: number }>
   readonly #getUrlsQuery: Statement<[string, number, number, number], PlaceByUrl>
   readonly #evictionOrder: EvictionOrder
@@ -25,15 +25,16 @@ export class PageChoices {
   readonly #dropStaleQuery: Statement<[string]>
   readonly #dropLinksQuery: Statement<[string]>
   readonly #dropPagesQuery: Statement<[string]>
+  readonly #dropUnusedTagsQuery: Statement<[number, number]>
+  readonly #getLastTagQuery: Statement<[], number | null>
 
   constructor(database: Database) {
     this.#getTagsQuery = database.prepare(
-      `SELECT j.key AS value, j.value AS tag FROM json_each(?) j
-       WHERE EXISTS (SELECT 1 FROM page_tag l WHERE l.tag = j.value)`,
+      'SELECT j.key AS value, t.id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value',
     )
     this.#getTaggedQuery = database
-      .prepare<[string, number, number], number>(
-        `SELECT l.page_id FROM page_tag l WHERE l.tag = +? AND l.page_id > +?
+      .prepare<[number, number, number], number>(
+        `SELECT l.page_id FROM page_tag l WHERE l.tag_id = +? AND l.page_id > +?
            AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = l.page_id) ORDER BY l.page_id LIMIT +?`,
       )
       .pluck()
@@ -62,19 +63,22 @@ export class PageChoices {
     this.#dropDeadQuery = database.prepare('DELETE FROM dead WHERE page_id IN (SELECT value FROM json_each(?))')
     this.#dropStaleQuery = database.prepare('DELETE FROM stale WHERE page_id IN (SELECT value FROM json_each(?))')
     this.#dropLinksQuery = database.prepare(`
-      DELETE FROM page_tag WHERE (tag, page_id) IN (
-        SELECT t.value, p.id FROM json_each(?) j CROSS JOIN page p ON p.id = j.value
-        CROSS JOIN json_each(p.record, '$.tags') t)`)
+      DELETE FROM page_tag WHERE (tag_id, page_id) IN (
+        SELECT t.id, p.id FROM json_each(?) j CROSS JOIN page p ON p.id = j.value
+        CROSS JOIN json_each(p.record, '$.tags') n CROSS JOIN tag t ON t.name = n.value)`)
     this.#dropPagesQuery = database.prepare('DELETE FROM page WHERE id IN (SELECT value FROM json_each(?))')
+    this.#dropUnusedTagsQuery = database.prepare(`
+      DELETE FROM tag WHERE id BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM page_tag WHERE tag_id = tag.id)`)
+    this.#getLastTagQuery = database.prepare<[], number | null>('SELECT max(id) FROM tag').pluck()
   }
 
-  /** Those of the given tags that pages have, with their index in the list. */
-  knownTags(tags: readonly string[]): { value: number; tag: string }[] {
+  /** The known tags among those given, with their index in the list. */
+  knownTags(tags: readonly string[]): { value: number; id: number }[] {
     return this.#getTagsQuery.all(JSON.stringify(tags))
   }
 
   /** The next pages with a tag, by id. */
-  tagged(tag: string, after: number, limit: number): number[] {
+  tagged(tag: number, after: number, limit: number): number[] {
     return this.#getTaggedQuery.all(tag, after, limit)
   }
 
@@ -122,5 +126,13 @@ export class PageChoices {
     const list = JSON.stringify(ids)
     for (const query of [this.#dropLinksQuery, this.#dropPagesQuery, this.#dropStaleQuery, this.#dropDeadQuery])
       query.run(list)
+  }
+
+  lastTag(): number {
+    return this.#getLastTagQuery.get() ?? 0
+  }
+
+  dropUnusedTags(first: number, last: number): void {
+    this.#dropUnusedTagsQuery.run(first, last)
   }
 }

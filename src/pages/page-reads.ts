@@ -41,7 +41,7 @@ export class PageReads {
   readonly #lastPageQuery: Statement<[], number>
   #keysQuery: Statement<[string, number, number], IndexedKey> | null = null
   readonly #getBodyQuery: Statement<[number, string, number], StoredBody>
-  readonly #tagsQuery: Statement<[{ first: string; end: string; limit: number }], string>
+  readonly #tagsQuery: Statement<[string, string, number], string>
   readonly #countTagsQuery: Statement<[string], number>
   readonly #getTaggedQuery: Statement<[string, number, number], { id: number; url: string }>
   readonly #getHitsQuery: Statement<[string], { value: number; hits: number }>
@@ -65,24 +65,21 @@ export class PageReads {
       SELECT p.file, p.file_size AS fileSize, p.at, p.size, p.digest FROM page p
       WHERE p.id = ? AND p.key = ? AND p.size = ? AND ${live}`)
     this.#tagsQuery = database
-      .prepare<[{ first: string; end: string; limit: number }], string>(
-        // Jumps from tag to tag instead of reading all links.
-        `WITH RECURSIVE t (name) AS (
-           SELECT min(tag) FROM page_tag WHERE tag >= @first
-           UNION ALL SELECT (SELECT min(tag) FROM page_tag WHERE tag > t.name) FROM t WHERE t.name < @end)
-         SELECT name FROM t WHERE name < @end AND name NOT LIKE '${sharedAmongQueries}%' AND EXISTS (
-           SELECT 1 FROM page_tag l CROSS JOIN page p ON p.id = l.page_id AND ${live} WHERE l.tag = name)
-         LIMIT @limit`,
+      .prepare<[string, string, number], string>(
+        `SELECT t.name FROM tag t WHERE t.name >= ? AND t.name < ? AND t.name NOT LIKE '${sharedAmongQueries}%' AND EXISTS (
+           SELECT 1 FROM page_tag l CROSS JOIN page p ON p.id = l.page_id AND ${live} WHERE l.tag_id = t.id)
+         ORDER BY t.name LIMIT ?`,
       )
       .pluck()
     this.#countTagsQuery = database
       .prepare<[string], number>(
-        `SELECT count(DISTINCT p.id) FROM json_each(?) j CROSS JOIN page_tag l ON l.tag = j.value CROSS JOIN page p ON p.id = l.page_id AND ${live}`,
+        `SELECT count(DISTINCT p.id) FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value
+         CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id AND ${live}`,
       )
       .pluck()
     this.#getTaggedQuery = database.prepare(
-      `SELECT p.id, p.url FROM page_tag l CROSS JOIN page p ON p.id = l.page_id
-       WHERE l.tag = ? AND l.page_id > ? AND ${live} ORDER BY l.page_id LIMIT ?`,
+      `SELECT p.id, p.url FROM tag t CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id
+       WHERE t.name = ? AND l.page_id > ? AND ${live} ORDER BY l.page_id LIMIT ?`,
     )
     this.#getHitsQuery = database.prepare(
       `SELECT j.key AS value, sum(p.hits) AS hits FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND ${live}
@@ -93,7 +90,8 @@ export class PageReads {
         `SELECT count(*) FROM (
            SELECT p.id FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND ${live}
            UNION
-           SELECT p.id FROM json_each(?) j CROSS JOIN page_tag l ON l.tag = j.value CROSS JOIN page p ON p.id = l.page_id AND ${live})`,
+           SELECT p.id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value
+           CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id AND ${live})`,
       )
       .pluck()
   }
@@ -189,7 +187,7 @@ export class PageReads {
 
   /** Newest first; with a URL prefix, by URL. */
   tags(beginning: string, limit: number): string[] {
-    return this.#tagsQuery.all({ first: beginning, end: endOfPrefix(beginning), limit })
+    return this.#tagsQuery.all(beginning, endOfPrefix(beginning), limit)
   }
 
   list(filter: PageFilter): { total: number; items: Page[] } {
@@ -221,7 +219,7 @@ function toQuery(filter: PageFilter): { from: string; parameters: string[]; orde
   let from = `FROM page p WHERE ${live}`
   let order = 'p.id DESC'
   if (tag !== undefined) {
-    from = `FROM page_tag l CROSS JOIN page p ON p.id = l.page_id WHERE l.tag = ? AND ${live}`
+    from = `FROM tag t CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id WHERE t.name = ? AND ${live}`
     order = 'l.page_id DESC'
     parameters.push(tag)
   }

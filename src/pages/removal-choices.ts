@@ -20,7 +20,7 @@ export type Choice = (index: PageIndex) => { places: ChosenPages[]; more: boolea
 /** Selects pages with any of the tags, at most `most` per call. */
 export function taggedChoice(tags: readonly string[], most = slice): Choice {
   let first = 0
-  let known: { value: number; tag: string }[] = []
+  let known: { value: number; id: number }[] = []
   let after = 0
   return (index) => {
     const places: ChosenPages[] = []
@@ -28,12 +28,12 @@ export function taggedChoice(tags: readonly string[], most = slice): Choice {
       const from = first
       known = index.choices
         .knownTags(tags.slice(from, from + slice))
-        .map(({ value, tag }) => ({ value: from + value, tag }))
+        .map(({ value, id }) => ({ value: from + value, id }))
       first += slice
     }
     for (let left = most; left > 0 && known.length > 0;) {
-      const { value, tag } = known[0]!
-      const ids = index.choices.tagged(tag, after, left)
+      const { value, id } = known[0]!
+      const ids = index.choices.tagged(id, after, left)
       if (ids.length > 0) places.push({ value, ids })
       after = ids.length < left ? 0 : ids.at(-1)!
       if (ids.length < left) known.shift()
