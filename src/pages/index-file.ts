@@ -10,8 +10,8 @@ import { directoryMode, fileMode, newFresh, within, type Places } from './places
 
 /** "pgch": identifies our index among SQLite files. */
 const applicationId = 0x70676368
-/** Version 7: keys are found by their URL, and the tags of a page by its record. Version 6: small bodies share a file. */
-const schemaVersion = 7
+/** Version 8 (7 was not released): keys are found by their URL, and the tags of a page by its record. Version 6: small bodies share a file. */
+const schemaVersion = 8
 
 /**
  * A page is dead when its epoch differs from that of its type, or when `dead` lists it. Its body and then its rows are
