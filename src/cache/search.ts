@@ -23,6 +23,8 @@ const slots = 4096
  * match in either case.
  */
 export class NeedleSearch {
+  /** What all other needles have in common, in groups; null where they have too little. */
+  readonly #groups: readonly Group[] | null
   /** Needles searched for one by one. */
   readonly #plain: readonly { needle: string; anchor: Anchor | null }[]
   /** Length of the window: that of the shortest other needle. Infinite when there is none. */
@@ -39,6 +41,7 @@ export class NeedleSearch {
     const plain = short.length > mostPlain ? [] : short
     this.#plain = plain.map((needle) => ({ needle, anchor: anchorOf(needle) }))
     const others = all.filter((needle) => !plain.includes(needle))
+    this.#groups = groupsOf(others)
     this.#window = others.reduce((least, { length }) => Math.min(least, length, longestWindow), Infinity)
     this.#steps.fill(this.#window - block + 1)
     for (const needle of others) {
@@ -60,7 +63,8 @@ export class NeedleSearch {
       const found = anchor === null ? null : hasAt(text, needle, anchor)
       if (found ?? (lowered ??= text.toString('latin1').toLowerCase()).includes(needle)) return needle
     }
-    return this.#findOther(text)
+    const found = this.#groups === null ? undefined : findInGroups(text, this.#groups)
+    return found === undefined ? this.#findOther(text) : found
   }
 
   #findOther(text: Buffer): string | null {
@@ -83,6 +87,70 @@ export class NeedleSearch {
     }
     return null
   }
+}
+
+/** Needles that contain the same characters without case, and where. */
+interface Group {
+  bytes: Buffer
+  members: readonly { needle: string; at: number }[]
+}
+
+/** More groups, or more needles, take longer than a search for all of them at once. */
+const mostGroups = 3
+const mostGrouped = 32
+const longestShared = 8
+
+/**
+ * Groups needles by characters without case that they have in common: the spellings of a value share its numbers, for example. The system's
+ * search for a few such texts takes a third of the time. Null where a few groups cannot have all needles.
+ */
+function groupsOf(needles: readonly string[]): Group[] | null {
+  const groups: Group[] = []
+  let left = needles.length > mostGrouped ? null : needles
+  while (left !== null && left.length > 0) {
+    const shared = groups.length === mostGroups ? null : mostShared(left)
+    if (shared === null) return null
+    const members = left.filter((needle) => needle.includes(shared))
+    groups.push({
+      bytes: Buffer.from(shared, 'latin1'),
+      members: members.map((needle) => ({ needle, at: needle.indexOf(shared) })),
+    })
+    left = left.filter((needle) => !needle.includes(shared))
+  }
+  return left === null ? null : groups
+}
+
+/** The characters without case that most needles contain, the longest of these; null for needles without any. */
+function mostShared(needles: readonly string[]): string | null {
+  const counts = new Map<string, number>()
+  for (const needle of needles) for (const part of caselessParts(needle)) counts.set(part, (counts.get(part) ?? 0) + 1)
+  let best: string | null = null
+  const rank = (part: string) => counts.get(part)! * longestShared + Math.min(part.length, longestShared - 1)
+  for (const part of counts.keys()) if (best === null || rank(part) > rank(best)) best = part
+  return best
+}
+
+/** All parts of a needle that have three to eight characters, each without case. */
+function caselessParts(needle: string): Set<string> {
+  const parts = new Set<string>()
+  for (const [run] of needle.matchAll(new RegExp(caseless, 'g')))
+    for (let start = 0; start + block <= run.length; start++)
+      for (let end = start + block; end <= Math.min(run.length, start + longestShared); end++)
+        parts.add(run.slice(start, end))
+  return parts
+}
+
+/** The needle that was found, or null; undefined where what needles have in common occurs too often. */
+function findInGroups(text: Buffer, groups: readonly Group[]): string | null | undefined {
+  for (const { bytes, members } of groups) {
+    let count = 0
+    for (let found = text.indexOf(bytes); found !== -1; found = text.indexOf(bytes, found + 1)) {
+      if ((count += 1) > mostOccurrences) return undefined
+      for (const { needle, at } of members)
+        if (found >= at && commonLength(text, found - at, needle) === needle.length) return needle
+    }
+  }
+  return null
 }
 
 /** With more needles than this, comparing each with all others would take too long: clients choose them. */
