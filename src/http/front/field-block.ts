@@ -219,3 +219,27 @@ function lastOf(list: string): string {
 function is(text: string, start: number, end: number, name: string): boolean {
   return (text.charCodeAt(start) | 0x20) === name.charCodeAt(0) && text.slice(start, end).toLowerCase() === name
 }
+
+/** The longest block that is kept for the next request, in characters, and the most connections that keep one: idle ones must not take much memory. */
+const longestKept = 2048
+const mostKept = 256
+/** The connections that keep a block, in the order in which they began to. */
+const keeping: (KeptBlock | null)[] = Array.from({ length: mostKept }, () => null)
+let next = 0
+
+/** The fields of a connection's last request, until many other connections keep theirs. */
+export class KeptBlock {
+  current: FieldBlock | null = null
+  #place = -1
+
+  keep(block: FieldBlock): void {
+    if (block === this.current) return
+    this.current = block.text.length <= longestKept ? block : null
+    if (this.current === null || keeping[this.#place] === this) return
+    const oldest = keeping[next] ?? null
+    if (oldest !== null) oldest.current = null
+    keeping[next] = this
+    this.#place = next
+    next = (next + 1) % mostKept
+  }
+}

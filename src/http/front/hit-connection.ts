@@ -6,12 +6,13 @@ import { toSeen } from '../../traffic/live/seen.ts'
 import { BanReader } from '../purge/ban-connection.ts'
 import { EventReader, type EventFront } from '../stages/event-connection.ts'
 import { EarlyChunks } from './early-chunks.ts'
+import { KeptBlock } from './field-block.ts'
 import type { FrontOptions } from './front-options.ts'
 import { Framing } from './framing.ts'
 import { mostFields } from './guard.ts'
 import { PassReader, type PassFront } from './pass-connection.ts'
 import type { Pipelines } from './pipelines.ts'
-import { largestKept, parsePlainRequest, toHitRequest, type PlainRequest } from './plain-request.ts'
+import { parsePlainRequest, toHitRequest, type PlainRequest } from './plain-request.ts'
 import { schemeOf } from './proxied.ts'
 import { endGently, refuse } from './refuse.ts'
 import { channelIdOf, nextRequestId, RequestRecord } from './request-record.ts'
@@ -100,7 +101,7 @@ class HitConnection {
   /** The next answer is the last. */
   #draining = false
   /** The fields of the last plain request. */
-  #block: PlainRequest['block'] | null = null
+  readonly #kept = new KeptBlock()
 
   constructor(socket: Socket, options: HitOptions, toNode: () => void) {
     this.#socket = socket
@@ -166,9 +167,9 @@ class HitConnection {
   /** Answers a chunk that is a plain request; false where it is not. `isNew`: Node's server has not taken the connection over. */
   #takePlain(chunk: Buffer, isNew: boolean): boolean {
     const started = (this.#lastActive = performance.now())
-    const head = parsePlainRequest(chunk, this.#isTrusted(), mostFields, this.#scheme, this.#block)
+    const head = parsePlainRequest(chunk, this.#isTrusted(), mostFields, this.#scheme, this.#kept.current)
     if (head === null) return false
-    this.#block = chunk.length <= largestKept ? head.block : null
+    this.#kept.keep(head.block)
     return (
       this.#takeHit(head, chunk, started) ||
       (isNew && this.#events.take(head, chunk)) ||

@@ -5,9 +5,6 @@ import { longestTarget } from './guard.ts'
 
 /** Bytes. Browsers send smaller chunks for a page or an event. */
 export const largestChunk = 16 * 1024
-/** The largest chunk whose fields are kept for the next request, in bytes: idle connections must not take much memory. */
-export const largestKept = 2048
-
 /** Matches the request line; group 1 is the method, group 2 the target. A strict subset of what Node's parser accepts. */
 const requestLine = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|PURGE) (\/[!-"$-~]*) HTTP\/1\.1\r\n/
 

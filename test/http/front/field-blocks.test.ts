@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { KeptBlock } from '../../../src/http/front/field-block.ts'
 import { parsePlainRequest, type PlainRequest } from '../../../src/http/front/plain-request.ts'
 import { random } from '../../helpers/random.ts'
 import { generateRequest } from './generated-requests.ts'
@@ -42,4 +43,21 @@ it('the fields of a last request that are the beginning of others are not taken 
   expect(parse('GET /b HTTP/1.1\r\nHost: a\r\nCookie: b=c\r\n\r\n', last)?.cookie).toBe('b=c')
   expect(parse('GET /b HTTP/1.1\r\nHost: ab\r\n\r\n', last)?.host).toBe('ab')
   expect(parse('GET /b HTTP/1.1\r\nHost: a\r\n\r\n', last)?.block).toBe(last!.block)
+})
+
+it('only the connections used last keep a block, and none a long one', () => {
+  const block = (text: string) => parsePlainRequest(Buffer.from(text), false, mostFields)!.block
+  const short = block('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  const first = new KeptBlock()
+  first.keep(short)
+  expect(first.current).toBe(short)
+  const others = Array.from({ length: 256 }, () => new KeptBlock())
+  for (const other of others) other.keep(short)
+  expect(first.current).toBeNull()
+  expect(others.every(({ current }) => current === short)).toBe(true)
+  first.keep(short)
+  expect(first.current).toBe(short)
+  expect(others.filter(({ current }) => current === short)).toHaveLength(255)
+  first.keep(block(`GET / HTTP/1.1\r\nHost: a\r\nCookie: ${'c'.repeat(2100)}\r\n\r\n`))
+  expect(first.current).toBeNull()
 })
