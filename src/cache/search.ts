@@ -13,6 +13,7 @@ const longEnough = 8
 const mostPlain = 8
 /** Characters without case. Sequences of them are rare, and can be found without a lower-case copy of the text. */
 const caseless = /[ -@[-`{-~]{3,}/
+const caselessRuns = /[ -@[-`{-~]{3,}/g
 /** How many occurrences to check before the copy is cheaper. */
 const mostOccurrences = 32
 /** A power of two. With more blocks than this, the search takes one step per byte. */
@@ -133,7 +134,7 @@ function mostShared(needles: readonly string[]): string | null {
 /** All parts of a needle that have three to eight characters, each without case. */
 function caselessParts(needle: string): Set<string> {
   const parts = new Set<string>()
-  for (const [run] of needle.matchAll(new RegExp(caseless, 'g')))
+  for (const [run] of needle.matchAll(caselessRuns))
     for (let start = 0; start + block <= run.length; start++)
       for (let end = start + block; end <= Math.min(run.length, start + longestShared); end++)
         parts.add(run.slice(start, end))
