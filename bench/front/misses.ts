@@ -12,8 +12,8 @@ import { cached, caches, hit, loadNewPages, page, percent, rated, type Arrangeme
 const crowd = 50
 /** A page that expires is stale after this time, whatever a cache rounds. */
 const untilStale = 2_100
-/** V8 compiles the code of a stored miss during the first ten seconds of a crawl. A daemon runs for months. */
-const warmFor = 10
+/** V8 compiles the code of a stored miss during the first twenty seconds of a crawl. A daemon runs for months. */
+const warmFor = 20
 
 /** Requests that reach the shop. */
 export function missShapes(arrangement: Arrangement): Shape[] {

@@ -97,8 +97,7 @@ export class PageFetch {
   ): Promise<OriginReply<Readable | Collected>> {
     const { origin } = this.#tools.options
     const { stale, part, mayHaveMarkup, warming } = this.#terms
-    const { channel, target, visit } = this.#asked
-    const { remembered } = this.#asked
+    const { channel, target, visit, remembered } = this.#asked
     const extra = this.#isHead ? [] : selection(this.#asked, stale, part)
     const all = () => {
       const markup = mayHaveMarkup ? [capability] : []

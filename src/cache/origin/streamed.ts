@@ -71,9 +71,14 @@ export class Streamed implements ResponseSink {
 
   onHead(head: ResponseHead): boolean {
     this.#head = head
-    const terms = this.#options.collect?.(head) ?? null
-    if (terms === null) this.#resolve((this.#body = new ResponseBody(this.#exchange!)))
-    else this.#collected = new CollectedBody(terms, head.length)
+    try {
+      const terms = this.#options.collect?.(head) ?? null
+      if (terms === null) this.#resolve((this.#body = new ResponseBody(this.#exchange!)))
+      else this.#collected = new CollectedBody(terms, head.length)
+    } catch (error) {
+      // The caller's, not that of the connection.
+      this.#fail(error)
+    }
     return true
   }
 

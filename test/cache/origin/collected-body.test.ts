@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Budget, BudgetShare } from '../../../src/cache/body.ts'
 import { CollectedBody } from '../../../src/cache/origin/collected-body.ts'
+import type { HeaderPair } from '../../../src/pages/page.ts'
+import { openClient, openRawShop } from './raw-shop.ts'
 
 const bytes = (size: number, from = 0) => Buffer.from(Array.from({ length: size }, (_, n) => (from + n) % 251))
 
@@ -59,4 +61,51 @@ it('gives the budget back when the body breaks off', () => {
   all.giveBack(1)
   body.release()
   expect(all.take(100)).toBe(true)
+})
+
+describe('a response that is collected', () => {
+  const request = (origin: string) => ({
+    ...{ origin, method: 'GET', target: '/', headers: [['host', 'shop.example']] as HeaderPair[] },
+    ...{ body: null, signal: null, onInterim: () => {} },
+  })
+  const open = async (answer: string, end = false) => {
+    const shop = await openRawShop((socket) => (end ? socket.end(answer, 'latin1') : socket.write(answer, 'latin1')))
+    return { shop, client: openClient() }
+  }
+
+  it.each([
+    ['with a length', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789'],
+    ['in chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n'],
+    [
+      'that is left to undici',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4;a=b\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n',
+    ],
+  ])('%s comes whole', async (_, answer) => {
+    const { shop, client } = await open(answer)
+    const share = new BudgetShare(new Budget(100))
+    const { status, body } = await client.collect(request(shop.url), ({ status }) => {
+      expect(status).toBe(200)
+      return { limit: 50, share }
+    })
+    expect([status, (body as { body: Buffer }).body.toString()]).toEqual([200, '0123456789'])
+  })
+
+  it('breaks off: nothing comes, and the budget is given back', async () => {
+    const { shop, client } = await open('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234', true)
+    const budget = new Budget(10)
+    const collected = client.collect(request(shop.url), () => ({ limit: 50, share: new BudgetShare(budget) }))
+    await expect(collected).rejects.toMatchObject({ name: 'OriginError', failure: 'broken' })
+    expect(budget.take(10)).toBe(true)
+  })
+
+  it('cannot be judged: the request fails, and the connection is closed', async () => {
+    const { shop, client } = await open('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789')
+    const collected = client.collect(request(shop.url), () => {
+      throw new Error('no room for the ledger')
+    })
+    await expect(collected).rejects.toMatchObject({ name: 'OriginError', message: 'no room for the ledger' })
+    const again = client.collect(request(shop.url), () => null)
+    expect(Buffer.concat(await ((await again).body as Readable).toArray()).toString()).toBe('0123456789')
+    expect(shop.connections).toHaveLength(2)
+  })
 })
