@@ -16,11 +16,11 @@ export interface Judged {
   notStored: string | null
   /** Requests the page without the markup that this response has; null where it has none. */
   withoutMarkup: (() => Promise<Fetched>) | null
-  /** The largest body that is collected, in bytes; null when the response is passed on, or not used. */
+  /** The largest body that is collected, in bytes; null when none is, because the response is passed on or not used. */
   limit: number | null
 }
 
-/** Decides what becomes of a response that is no 304. */
+/** Decides by the head of a response, other than a 304, whether its body is collected and may be stored. */
 export function judge(
   options: FetchOptions,
   { lookup, outlasts, withoutMarkup }: Pick<OriginFetch, 'lookup' | 'outlasts' | 'withoutMarkup'>,

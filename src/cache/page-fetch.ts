@@ -35,7 +35,7 @@ interface PageFetchTerms extends FetchTerms {
   mayHaveMarkup: boolean
 }
 
-/** One request to the shop for a page, and the page that becomes of its response. */
+/** Requests a page from the shop once, and makes a page of the response. */
 export class PageFetch {
   readonly #tools: FetchTools
   readonly #terms: PageFetchTerms
@@ -78,7 +78,7 @@ export class PageFetch {
     }
   }
 
-  /** The visitor's fields, and with them what further requests on the same connection send. */
+  /** The fields for the shop. Requests with the same fields on the same connection share them. */
   #outgoing(): Outgoing {
     const { visit, channel, cookies, remembered } = this.#asked
     return remembered.of('outgoing', [visit.headers, visit.remoteAddress, visit.forwardedFor, channel, cookies], () =>
@@ -143,7 +143,7 @@ export class PageFetch {
     return confirmations.confirmedBy(lookup.visitor, headers) ? { ...lookup, key: lookup.sharedKey } : lookup
   }
 
-  /** How the body of a whole page is collected; null for any other response, which is looked at as a stream. */
+  /** How the body of a whole page is collected; null for any other response, whose body is a stream. */
   #termsFor(head: ResponseHead): CollectTerms | null {
     if (this.#isHead || this.#terms.part !== null || head.status === 304) return null
     this.#judged = judge(this.#tools.options, this.#context!, head)
@@ -172,7 +172,7 @@ export class PageFetch {
     return maker.freshen(context, stale!, response)
   }
 
-  /** Uses a response whose body comes as a stream. */
+  /** Collects the body of a response that came as a stream, or passes it on. */
   async #store(context: OriginFetch, response: Received & OriginResponse): Promise<Fetched> {
     assertWanted(response)
     const { body } = response

@@ -30,7 +30,7 @@ import type { Parts } from './parts.ts'
 import { setCookieFields } from './set-cookie.ts'
 import { storedAs, toHeldPage, type HeldPage } from './view.ts'
 
-/** Fields that the visitor's response gets anew. */
+/** Fields that are written anew for each visitor. */
 const resentInCoding: ReadonlySet<string> = new Set(['age', 'content-length'])
 const resent: ReadonlySet<string> = new Set([...resentInCoding, 'content-encoding'])
 
