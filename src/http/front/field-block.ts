@@ -1,5 +1,5 @@
 import { normaliseHost } from '../../cache/channel.ts'
-import { connectionFields, withoutFields } from '../../cache/fields.ts'
+import { endToEnd } from '../../cache/fields.ts'
 import { Memo } from '../../lib/memo.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { disqualifying } from './hot-fields.ts'
@@ -67,7 +67,7 @@ export class FieldBlock {
 
   /** The field lines without those of the connection (RFC 9110 §7.6.1). */
   get endToEnd(): readonly HeaderPair[] {
-    return (this.#forwarded ??= withoutFields(this.headers, connectionFields(this.headers)))
+    return (this.#forwarded ??= endToEnd(this.headers))
   }
 
   #pairs(): HeaderPair[] {
