@@ -17,8 +17,8 @@ export interface StoredBody {
 }
 
 /** A subquery, and rows sorted in JavaScript: a join with `stat` doubles the lookup time, ORDER BY quadruples it. */
-export const live =
-  'p.epoch = (SELECT s.epoch FROM stat s WHERE s.type = p.type) AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = p.id)'
+export const ofCurrentEpoch = 'p.epoch = (SELECT s.epoch FROM stat s WHERE s.type = p.type)'
+export const live = `${ofCurrentEpoch} AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = p.id)`
 
 /** The upper bound of all texts that start with `text`. */
 function endOfPrefix(text: string): string {
@@ -46,6 +46,7 @@ export class PageReads {
   readonly #getTaggedQuery: Statement<[string, number, number], { id: number; url: string }>
   readonly #getHitsQuery: Statement<[string], { value: number; hits: number }>
   readonly #countUrlsQuery: Statement<[string, string], number>
+  #getUrlsQuery: Statement<[string], [id: number, url: string]> | null = null
   /** Knows hashes of keys under which there is no page; null: each look-up needs a query. */
   known: { mayHold(hash: number): boolean; stop(): void } | null = null
   /** The last look-up by key. */
@@ -94,6 +95,16 @@ export class PageReads {
            CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id AND ${live})`,
       )
       .pluck()
+  }
+
+  /** The URLs of pages that are live, or were until they were made dead. Those of a type that was cleared are missing. */
+  urlsOf(ids: readonly number[]): Map<number, string> {
+    this.#getUrlsQuery ??= this.#database
+      .prepare<[string], [number, string]>(
+        `SELECT p.id, p.url FROM json_each(?) j CROSS JOIN page p ON p.id = j.value WHERE ${ofCurrentEpoch}`,
+      )
+      .raw()
+    return new Map(this.#getUrlsQuery.all(JSON.stringify(ids)))
   }
 
   /** Pages after an id and up to another, including dead ones, but without those in the named files. */

@@ -68,6 +68,8 @@ export interface SharedRemoval extends Pick<RemoveOptions, 'soft' | 'trace'> {
 export interface SharedRemoved {
   /** Pages removed by each tag or URL of the selection. */
   counts: number[]
+  /** Their URLs. */
+  taken: Omit<Taken, 'id'>[]
   /** False when the selection has more pages than fit; `remove` takes the rest. */
   isWhole: boolean
 }

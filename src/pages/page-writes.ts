@@ -5,7 +5,7 @@ import { hitsOf, sealOf, toMicroseconds, toPage, toRecord, type PageRow } from '
 import type { Counters, Sums } from './counters.ts'
 import { decayedHits } from './decayed-hits.ts'
 import type { EvictionCause, Evictions } from './evictions.ts'
-import { live, type StoredBody } from './page-reads.ts'
+import { live, ofCurrentEpoch, type StoredBody } from './page-reads.ts'
 import { TagLinks } from './tag-links.ts'
 
 /** The removal that removed a page, and the index of the tag or URL that selected it. */
@@ -32,9 +32,8 @@ export class PageWrites {
   readonly #tags: TagLinks
   readonly #sumQuery: Statement<[string], Sums & { type: PageType }>
   readonly #evictions: Evictions
-  readonly #killQuery: Statement<[number | null, number | null, string]>
-  readonly #countLiveQuery: Statement<[string], number>
-  readonly #stalenQuery: Statement<[number, number | null, number | null, string]>
+  readonly #buryQuery: Statement<[number | null, number | null, string], number>
+  readonly #stalenQuery: Statement<[number, number | null, number | null, string], number>
   readonly #refreshQuery: Statement<[number]>
   readonly #hitQuery: Statement<[number, number, number, number], { type: PageType }>
 
@@ -57,18 +56,17 @@ export class PageWrites {
     this.#sumQuery = database.prepare(`
       SELECT p.type, count(*) AS count, sum(p.original_size) AS originalSize, sum(p.size) AS size,
         sum(p.generation_us) AS generationUs, sum(p.hits) AS hits, sum(p.hit_us) AS hitUs
-      FROM json_each(?) j CROSS JOIN page p ON p.id = j.value WHERE ${live} GROUP BY p.type`)
-    this.#killQuery = database.prepare(
-      'INSERT INTO dead (page_id, trace, value) SELECT value, ?, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING',
-    )
-    this.#countLiveQuery = database
-      .prepare<[string], number>(`
-         SELECT count(*) FROM json_each(?) j CROSS JOIN page p ON p.id = j.value WHERE ${live}
-         AND NOT EXISTS (SELECT 1 FROM stale z WHERE z.page_id = p.id)`)
+      FROM json_each(?) j CROSS JOIN page p ON p.id = j.value WHERE ${ofCurrentEpoch} GROUP BY p.type`)
+    this.#buryQuery = database
+      .prepare<[number | null, number | null, string], number>(`
+         INSERT INTO dead (page_id, trace, value) SELECT value, ?, ? FROM json_each(?) WHERE true
+         ON CONFLICT DO NOTHING RETURNING page_id`)
       .pluck()
-    this.#stalenQuery = database.prepare(`
-      INSERT INTO stale (page_id, at, trace, value) SELECT value, ?, ?, ? FROM json_each(?) WHERE true
-      ON CONFLICT DO NOTHING`)
+    this.#stalenQuery = database
+      .prepare<[number, number | null, number | null, string], number>(`
+         INSERT INTO stale (page_id, at, trace, value) SELECT value, ?, ?, ? FROM json_each(?) WHERE true
+         ON CONFLICT DO NOTHING RETURNING page_id`)
+      .pluck()
     this.#refreshQuery = database.prepare('DELETE FROM stale WHERE page_id = ?')
     this.#hitQuery = database.prepare(`
       UPDATE page AS p SET hits = hits + ?, hit_us = hit_us + ?, used_at = max(used_at, ?)
@@ -151,23 +149,28 @@ export class PageWrites {
    * Makes pages dead; their bodies and rows are removed later, with a trace only after their URLs were read. Returns
    * how many were live.
    */
-  kill(ids: readonly number[], trace: PlaceInTrace | null = null): number {
-    const list = JSON.stringify(ids)
-    let killed = 0
-    for (const { type, ...sums } of this.#sumQuery.all(list)) {
-      this.#counters.subtract(type, sums)
-      killed += sums.count
-    }
-    this.#killQuery.run(trace?.trace ?? null, trace?.value ?? null, list)
-    return killed
+  kill(ids: readonly number[], place: PlaceInTrace | null = null): number {
+    return this.uncount(this.bury(ids, place))
   }
 
-  /** Makes pages stale from a time in milliseconds since the epoch. Returns how many live ones were newly marked. */
-  stalen(ids: readonly number[], at: number, trace: PlaceInTrace | null): number {
-    const list = JSON.stringify(ids)
-    const count = this.#countLiveQuery.get(list) ?? 0
-    this.#stalenQuery.run(at, trace?.trace ?? null, trace?.value ?? null, list)
-    return count
+  /** Makes pages dead, but still counted. Returns those that were not dead before, for `uncount`. */
+  bury(ids: readonly number[], place: PlaceInTrace | null): number[] {
+    return this.#buryQuery.all(place?.trace ?? null, place?.value ?? null, JSON.stringify(ids))
+  }
+
+  /** Subtracts pages that were made dead from the counters. Returns how many had been live. */
+  uncount(ids: readonly number[]): number {
+    let live = 0
+    for (const { type, ...sums } of this.#sumQuery.all(JSON.stringify(ids))) {
+      this.#counters.subtract(type, sums)
+      live += sums.count
+    }
+    return live
+  }
+
+  /** Makes pages stale from a time in milliseconds since the epoch. Returns those that were not stale before. */
+  stalen(ids: readonly number[], at: number, place: PlaceInTrace | null): number[] {
+    return this.#stalenQuery.all(at, place?.trace ?? null, place?.value ?? null, JSON.stringify(ids))
   }
 
   /** Adds hits to pages that are still live. */

@@ -25,6 +25,13 @@ export interface RemoverOptions {
   now: () => number
 }
 
+/** What one removal marked in a shared transaction. */
+interface Share {
+  pages: readonly { id: number; value: number }[]
+  isSoft: boolean
+  isWhole: boolean
+}
+
 /** Applies invalidations: writes the log entry that fences and notifies, and removes the pages. */
 export class Remover {
   readonly #options: RemoverOptions
@@ -51,7 +58,7 @@ export class Remover {
     const { shared, places, now } = this.#options
     leaveIfVanished(shared)
     if (shared.current === null && lookAt(places.pages) === null)
-      return removals.map(({ selection }) => ({ counts: valuesOf(selection).map(() => 0), isWhole: true }))
+      return removals.map(({ selection }) => ({ counts: valuesOf(selection).map(() => 0), taken: [], isWhole: true }))
     let taken: SharedRemoved[] = []
     let logged: Selection[] = []
     await shared.write((index) =>
@@ -67,27 +74,34 @@ export class Remover {
 
   /** Removes pages for as many of the removals as one transaction allows. */
   #takeShares(index: PageIndex, removals: readonly SharedRemoval[]): SharedRemoved[] {
-    const taken: SharedRemoved[] = []
-    for (let left = sharedPages; taken.length < removals.length && left > 0;) {
-      const removed = this.#takeShare(index, removals[taken.length]!, Math.min(left, pagesOfOne))
-      left -= 1 + removed.counts.reduce((sum, count) => sum + count, 0)
-      taken.push(removed)
+    const shares: Share[] = []
+    for (let left = sharedPages; shares.length < removals.length && left > 0;) {
+      const share = this.#takeShare(index, removals[shares.length]!, Math.min(left, pagesOfOne))
+      left -= 1 + share.pages.length
+      shares.push(share)
     }
-    return taken
+    // Once for all of them, since each query costs more than what it does for a page.
+    index.writes.uncount(shares.flatMap(({ pages, isSoft }) => (isSoft ? [] : pages.map(({ id }) => id))))
+    const urls = index.reads.urlsOf(shares.flatMap(({ pages }) => pages.map(({ id }) => id)))
+    return shares.map(({ pages, isWhole }, place) => {
+      const counts = valuesOf(removals[place]!.selection).map(() => 0)
+      const taken = pages.flatMap(({ id, value }) => {
+        const url = urls.get(id)
+        return url === undefined ? [] : [{ url, value }]
+      })
+      for (const { value } of taken) counts[value]! += 1
+      return { counts, taken, isWhole }
+    })
   }
 
-  #takeShare(index: PageIndex, { selection, soft = false, trace }: SharedRemoval, most: number): SharedRemoved {
+  #takeShare(index: PageIndex, { selection, soft = false, trace }: SharedRemoval, most: number): Share {
     const values = valuesOf(selection)
-    const counts = values.map(() => 0)
-    const options = {
-      soft,
-      ...(trace !== undefined && { trace }),
-      onTaken: (value: number, pages: number) => (counts[value]! += pages),
-    }
     const { places, more } = (selection.kind === 'tags' ? taggedChoice(values, most) : urlChoice(values, most))(index)
-    for (const { ids, value } of places) this.#takePages(index, ids, value, options)
+    const pages = places.flatMap(({ ids, value }) =>
+      this.#mark(index, ids, value, { soft, ...(trace !== undefined && { trace }) }).map((id) => ({ id, value })),
+    )
     if (trace !== undefined && places.length > 0) index.traces.open(trace, this.#options.now(), null)
-    return { counts, isWhole: !more }
+    return { pages, isSoft: soft, isWhole: !more }
   }
 
   async #take(selection: Selection, options: RemoveOptions): Promise<number> {
@@ -155,11 +169,17 @@ export class Remover {
     return removed
   }
 
-  #takePages(index: PageIndex, ids: readonly number[], value: number, { soft, trace, onTaken }: RemoveOptions): number {
-    const place = trace === undefined ? null : { trace, value }
-    const taken = soft === true ? index.writes.stalen(ids, this.#options.now(), place) : index.writes.kill(ids, place)
-    onTaken?.(value, taken)
+  #takePages(index: PageIndex, ids: readonly number[], value: number, options: RemoveOptions): number {
+    const marked = this.#mark(index, ids, value, options)
+    const taken = options.soft === true ? index.reads.urlsOf(marked).size : index.writes.uncount(marked)
+    options.onTaken?.(value, taken)
     return taken
+  }
+
+  /** Makes pages dead or stale. Returns those that were not. */
+  #mark({ writes }: PageIndex, ids: readonly number[], value: number, { soft, trace }: RemoveOptions): number[] {
+    const place = trace === undefined ? null : { trace, value }
+    return soft === true ? writes.stalen(ids, this.#options.now(), place) : writes.bury(ids, place)
   }
 
   /** Scans the URLs of all current pages. Pages stored meanwhile were fetched after the fence. */

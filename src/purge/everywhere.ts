@@ -2,8 +2,8 @@ import type { NodeRemoved } from '../cluster/removed-pages.ts'
 import type { NodeShare } from './invalidation.ts'
 import type { LocallyDone, PurgingOptions } from './intent.ts'
 
-/** An intent whose pages are removed from all nodes. */
-export interface DoneEverywhere extends LocallyDone {
+/** What all nodes have removed. */
+export interface Everywhere {
   /** Pages removed from all nodes, in the order of the keys. */
   everywhere: readonly number[]
   /** Sums by node; null with one machine. */
@@ -12,14 +12,17 @@ export interface DoneEverywhere extends LocallyDone {
   unconfirmed: string[]
 }
 
+/** An intent whose pages are removed from all nodes. */
+export type DoneEverywhere = LocallyDone & Everywhere
+
 /**
  * Waits until no other node serves pages from before these intents. To be awaited before they are delivered: a reverse proxy must not
  * fetch an old page from a node.
  */
-export async function confirmEverywhere(
+export async function confirmEverywhere<Done extends LocallyDone>(
   { cluster = null }: Pick<PurgingOptions, 'cluster'>,
-  done: readonly LocallyDone[],
-): Promise<DoneEverywhere[]> {
+  done: readonly Done[],
+): Promise<(Done & Everywhere)[]> {
   const clocks = done.flatMap(({ intent }) => intent.clock ?? [])
   const last = clocks.at(-1)
   if (cluster === null || last === undefined)

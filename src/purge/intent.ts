@@ -102,3 +102,9 @@ export interface LocallyDone {
   /** Duration of the local removal, in milliseconds. */
   localTime: number
 }
+
+/** An intent whose pages were removed from this cache together with those of others. */
+export interface RemovedTogether extends LocallyDone {
+  /** The removed pages, with the index of the key that selected each. */
+  taken: readonly { url: string; key: number }[]
+}

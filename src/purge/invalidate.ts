@@ -6,7 +6,7 @@ import type { PageStore, SharedRemoval, SharedRemoved } from '../pages/page-stor
 import { lockingTransaction } from '../records/locks.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import { confirmEverywhere, sum, type DoneEverywhere } from './everywhere.ts'
-import type { LocallyDone, Intent, Plan, PurgingOptions } from './intent.ts'
+import type { Intent, Plan, PurgingOptions, RemovedTogether } from './intent.ts'
 import type { NodeShare } from './invalidation.ts'
 import { addIntents, recordSlice, recordWhole } from './record-invalidations.ts'
 import { countRemoved, removeLocally, toRemovals, traceOf } from './remove-locally.ts'
@@ -113,7 +113,7 @@ export async function carryOut(options: PurgingOptions, intent: Intent): Promise
 export async function removeTogether(
   { pages }: Pick<PurgingOptions, 'pages'>,
   intents: readonly Intent[],
-): Promise<(LocallyDone | null)[]> {
+): Promise<(RemovedTogether | null)[]> {
   const started = performance.now()
   const removals: SharedRemoval[] = intents.flatMap(({ id, soft, groups }) =>
     groups.map(({ selection, soft: softened }, number) => ({
@@ -134,17 +134,21 @@ export async function removeTogether(
     const counts = intent.keys.map(() => 0)
     for (const [number, { keys }] of intent.groups.entries())
       for (const [index, key] of keys.entries()) counts[key] = own[number]!.counts[index]!
-    return { intent, counts, localTime }
+    const taken = own.flatMap((removal, number) =>
+      removal.taken.map(({ url, value }) => ({ url, key: intent.groups[number]!.keys[value]! })),
+    )
+    return { intent, counts, taken, localTime }
   })
 }
 
 /** Records, in one transaction, small invalidations whose pages are removed. */
-export async function recordTogether(options: PurgingOptions, local: readonly LocallyDone[]): Promise<CarriedOut[]> {
-  const done = await confirmEverywhere(options, local)
-  const traces = await options.records.db
-    .transaction()
-    .execute((transaction) => recordWhole(transaction, options, done))
-  return done.map((each, index) => toResult(each, traces[index] !== null))
+export async function recordTogether(
+  options: PurgingOptions,
+  removed: readonly RemovedTogether[],
+): Promise<CarriedOut[]> {
+  const done = await confirmEverywhere(options, removed)
+  await options.records.db.transaction().execute((transaction) => recordWhole(transaction, options, done))
+  return done.map((each) => toResult(each, false))
 }
 
 function toResult({ everywhere, nodes, unconfirmed }: DoneEverywhere, tracing: boolean): CarriedOut {

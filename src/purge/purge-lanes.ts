@@ -13,10 +13,10 @@ import {
 import {
   isSmall,
   maxKeysPerTransaction,
-  type LocallyDone,
   type Intent,
   type Plan,
   type PurgingOptions,
+  type RemovedTogether,
 } from './intent.ts'
 
 /** Most keys of one group. The first waits for the last: about ten milliseconds. */
@@ -175,7 +175,7 @@ export class PurgeLanes {
 
   async #carryOutGroup(intents: readonly Intent[], group: readonly Waiting[]): Promise<void> {
     const waitingOf = new Map(intents.map((intent, index) => [intent, group[index]!]))
-    let removed: (LocallyDone | null)[]
+    let removed: (RemovedTogether | null)[]
     try {
       removed = await removeTogether(this.#options, intents)
     } catch (error) {
@@ -197,7 +197,7 @@ export class PurgeLanes {
       )
   }
 
-  async #recordGroup(done: readonly LocallyDone[], group: readonly Waiting[]): Promise<void> {
+  async #recordGroup(done: readonly RemovedTogether[], group: readonly Waiting[]): Promise<void> {
     const intents = done.map(({ intent }) => intent)
     let carried: CarriedOut[]
     try {
@@ -208,7 +208,7 @@ export class PurgeLanes {
       return
     }
     this.#succeed(intents, group, carried)
-    this.#unreleased.push(...intents.filter((_, index) => carried[index]!.pagesRemoved > 0 && !carried[index]!.tracing))
+    this.#unreleased.push(...intents.filter((_, index) => done[index]!.taken.length > 0))
   }
 
   /** Releases the pages of recorded groups, so that they can be deleted. */
@@ -255,7 +255,7 @@ export class PurgeLanes {
     }
     if (others.length > 0)
       await this.#recordGroup(
-        others.map((intent) => ({ intent, counts: intent.keys.map(() => 0), localTime: 0 })),
+        others.map((intent) => ({ intent, counts: intent.keys.map(() => 0), taken: [], localTime: 0 })),
         same,
       )
   }

@@ -1,8 +1,9 @@
 import { hourOf } from '../lib/moment.ts'
+import { sql } from 'kysely'
 import { prepareRows } from '../records/statements.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
-import { sum, type DoneEverywhere } from './everywhere.ts'
-import { maxKeysPerTransaction, type Plan, type PurgeOwner, type PurgingOptions } from './intent.ts'
+import { sum, type DoneEverywhere, type Everywhere } from './everywhere.ts'
+import { maxKeysPerTransaction, type Plan, type PurgeOwner, type PurgingOptions, type RemovedTogether } from './intent.ts'
 import { describeTargets } from './purge-key.ts'
 import { recordPurges, type KeyResult } from './log/record-purges.ts'
 import { addToHour } from './log/rollups.ts'
@@ -32,6 +33,7 @@ export async function addIntents(
   { at, owner }: { at: number; owner: PurgeOwner },
   plans: readonly Plan[],
 ): Promise<number[]> {
+  const ownerColumn = JSON.stringify(owner)
   const rows = plans.map(({ invalidation: { soft, source, actor, targets }, keys }) => ({
     created_at: at,
     source,
@@ -39,7 +41,7 @@ export async function addIntents(
     ...describeTargets(targets),
     soft: Number(soft),
     intent: JSON.stringify(keys),
-    owner: JSON.stringify(owner),
+    owner: ownerColumn,
   }))
   const added = await insertIntents.execute(transaction, rows)
   await addToHour(transaction, hourOf(at), { invalidations: plans.length })
@@ -55,68 +57,73 @@ export async function recordSlice(
 ): Promise<{ ids: readonly number[]; tracing: boolean }> {
   const { intent } = done
   const unconfirmed = toUnconfirmedColumn(done.unconfirmed)
-  const results = toResults(done).slice(recorded.length, recorded.length + maxKeysPerTransaction)
+  const keys = toResults(done).slice(recorded.length, recorded.length + maxKeysPerTransaction)
+  // Their URLs are in traces.
+  const results = keys.map((result) => ({ ...result, urls: [] }))
   const ids = [...recorded, ...(await recordPurges(transaction, { ...options, at: intent.at, unconfirmed }, results))]
   const isLast = ids.length === intent.keys.length
-  const [trace] = isLast
-    ? await beginTraces(transaction, options.pages, intent.at, {
-        invalidations: [{ ...intent, purges: ids }],
-        isNew: false,
-      })
-    : []
+  const trace = isLast ? await beginTraces(transaction, options.pages, intent.at, { ...intent, purges: ids }) : null
   const pages_removed = sum(results.map(({ pagesRemoved }) => pagesRemoved))
-  if (isLast) await finish.execute(transaction, [{ pages_removed, trace: trace ?? null, unconfirmed, id: intent.id }])
+  if (isLast) await finish.execute(transaction, [{ pages_removed, trace, unconfirmed, id: intent.id }])
   else
     await transaction
       .updateTable('invalidations')
       .set((eb) => ({ pages_removed: eb('pages_removed', '+', pages_removed), recorded: JSON.stringify(ids) }))
       .where('id', '=', intent.id)
       .execute()
-  return { ids, tracing: typeof trace === 'string' }
+  return { ids, tracing: trace !== null }
 }
 
-/** Records all purges of intents with the same time. Returns each intent's remaining traces, null if all of its URLs are recorded. */
+/** Records all purges of intents with the same time, and that they are done. */
 export async function recordWhole(
   transaction: RecordsTransaction,
   options: PurgingOptions,
-  all: readonly DoneEverywhere[],
-): Promise<(string | null)[]> {
+  all: readonly (RemovedTogether & Everywhere)[],
+): Promise<void> {
   const at = all[0]!.intent.at
   const unconfirmed = toUnconfirmedColumn(all[0]!.unconfirmed)
-  const ids = await recordPurges(transaction, { ...options, at, unconfirmed }, all.flatMap(toResults))
-  const traced = all.map(({ intent, counts }) => ({
-    ...intent,
-    purges: ids.splice(0, intent.keys.length),
-    removed: sum(counts),
-  }))
-  const invalidations = traced.map((each) => (each.removed > 0 ? each : { ...each, groups: [] }))
-  const traces = await beginTraces(transaction, options.pages, at, { invalidations, isNew: true })
+  const results = all.flatMap((done) => {
+    const urls = Map.groupBy(done.taken, ({ key }) => key)
+    return toResults(done).map((result, key) => ({ ...result, urls: (urls.get(key) ?? []).map(({ url }) => url) }))
+  })
+  await recordPurges(transaction, { ...options, at, unconfirmed }, results)
   await finish.execute(
     transaction,
-    all.map(({ intent, everywhere }, index) => {
-      return { pages_removed: sum(everywhere), trace: traces[index]!, unconfirmed, id: intent.id }
-    }),
+    all.map(({ intent, everywhere }) => ({ id: intent.id, pages_removed: sum(everywhere), trace: null, unconfirmed })),
   )
-  return traces
 }
 
-function toResults({ intent, everywhere, localTime }: DoneEverywhere): KeyResult[] {
+function toResults({ intent, everywhere, localTime }: DoneEverywhere): Omit<KeyResult, 'urls'>[] {
   return intent.keys.map((key, index) => ({ invalidation: intent, key, pagesRemoved: everywhere[index]!, localTime }))
 }
 
-const finish = prepareRows<{ pages_removed: number; trace: string | null; unconfirmed: string | null; id: number }>(
-  ['pages_removed', 'trace', 'unconfirmed', 'id'],
-  ([row], db) =>
-    db
-      .updateTable('invalidations')
-      .set((eb) => ({
-        pages_removed: eb('pages_removed', '+', row!.pages_removed),
-        trace: row!.trace,
-        unconfirmed: row!.unconfirmed,
-        intent: eb.lit(null),
-        owner: eb.lit(null),
-        recorded: eb.lit(null),
-      }))
-      .where('id', '=', row!.id),
-  1,
-)
+interface Finished {
+  id: number
+  pages_removed: number
+  trace: string | null
+  unconfirmed: string | null
+}
+
+const finish = prepareRows<Finished>(['id', 'pages_removed', 'trace', 'unconfirmed'], (rows, db) => {
+  const values = rows.map(
+    ({ id, pages_removed, trace, unconfirmed }) =>
+      // PostgreSQL takes values without a type for texts.
+      sql`(cast(${id} as bigint), cast(${pages_removed} as integer), cast(${trace} as text), cast(${unconfirmed} as text))`,
+  )
+  return db
+    .updateTable('invalidations')
+    .from(
+      sql<{ column1: number; column2: number; column3: string | null; column4: string | null }>`(values ${sql.join(values)})`.as(
+        'finished',
+      ),
+    )
+    .set((eb) => ({
+      pages_removed: eb('pages_removed', '+', eb.ref('column2')),
+      trace: eb.ref('column3'),
+      unconfirmed: eb.ref('column4'),
+      intent: eb.lit(null),
+      owner: eb.lit(null),
+      recorded: eb.lit(null),
+    }))
+    .whereRef('id', '=', 'column1')
+})

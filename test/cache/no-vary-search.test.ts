@@ -175,10 +175,11 @@ describe('a page that answers several queries is removed', () => {
     await get('/p?a=1&ref=x')
     await get('/p?a=1&ref=y')
     const selection = { kind: 'urls' as const, urls: [`${shopUrl}/p?b=2`] }
-    expect(await site.store.removeTogether([{ selection, soft: true }])).toEqual([{ counts: [1], isWhole: true }])
+    const removed = [{ counts: [1], taken: [{ url: `${shopUrl}/p?a=1`, value: 0 }], isWhole: true }]
+    expect(await site.store.removeTogether([{ selection, soft: true }])).toEqual(removed)
     site.wait(1)
     expect(await get('/p?a=1&ref=y')).toBe('page 3')
-    expect(await site.store.removeTogether([{ selection }])).toEqual([{ counts: [1], isWhole: true }])
+    expect(await site.store.removeTogether([{ selection }])).toEqual(removed)
     expect(await get('/p?a=1&ref=y')).toBe('page 4')
   })
 

@@ -200,23 +200,52 @@ const subtractPurges = prepareRows<{ purges: number; id: number }>(
   1,
 )
 
-const addPages = prepareRows<{ url_id: number; purge_id: number }, { url_id: number }>(
-  ['url_id', 'purge_id'],
-  (rows, db) =>
-    db
-      .insertInto('purge_pages')
-      .values(rows)
-      .onConflict((conflict) => conflict.doNothing())
-      .returning('url_id'),
+type PurgedPageRow = Record<'url_id' | 'purge_id', number>
+
+const addPages = prepareRows<PurgedPageRow>(['url_id', 'purge_id'], (rows, db) =>
+  db.insertInto('purge_pages').values(rows),
 )
 
-/** Records which URLs purges removed or named; recorded pairs are not counted again. `at`: the time of the purges, in milliseconds since the epoch. */
-export async function addPurgedPages(
+const addMissingPages = prepareRows<PurgedPageRow, { url_id: number }>(['url_id', 'purge_id'], (rows, db) =>
+  db
+    .insertInto('purge_pages')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('url_id'),
+)
+
+interface PurgedPage {
+  url: string
+  /** The row number of the purge. */
+  purge: number
+}
+
+/** Records which URLs purges removed or named, whose rows were added in this transaction. Pairs may repeat. `at` as for `addPurgedPages`. */
+export async function addNewPurgedPages(
   transaction: RecordsTransaction,
-  pages: readonly { url: string; purge: number }[],
+  pages: readonly PurgedPage[],
   at: number,
 ): Promise<void> {
-  if (pages.length === 0) return
+  await addPages.execute(transaction, await countPurgedPages(transaction, pages, at))
+}
+
+/** The same for purges from before; recorded pairs are not counted again. `at`: the time of the purges, in milliseconds since the epoch. */
+export async function addPurgedPages(
+  transaction: RecordsTransaction,
+  pages: readonly PurgedPage[],
+  at: number,
+): Promise<void> {
+  const pairs = await countPurgedPages(transaction, pages, at)
+  const added = await addMissingPages.execute(transaction, pairs)
+  if (added.length < pairs.length) await subtractRecorded(transaction, pairs, added)
+}
+
+/** Adds to the counts of the pages' URLs. Returns the distinct pairs. */
+async function countPurgedPages(
+  transaction: RecordsTransaction,
+  pages: readonly PurgedPage[],
+  at: number,
+): Promise<PurgedPageRow[]> {
   const purgesOf = new Map<string, Set<number>>()
   for (const { url, purge } of pages) {
     const purges = purgesOf.get(url)
@@ -227,14 +256,12 @@ export async function addPurgedPages(
     transaction,
     [...purgesOf].map(([url, { size }]) => ({ url, purges: size, last_purged_at: at })),
   )
-  const pairs = urls.flatMap(({ id, url }) => [...purgesOf.get(url)!].map((purge) => ({ url_id: id, purge_id: purge })))
-  const added = await addPages.execute(transaction, pairs)
-  if (added.length < pairs.length) await subtractRecorded(transaction, pairs, added)
   await moveTimes(
     transaction,
     urls.map((row) => ({ ...row, isNew: row.purges === purgesOf.get(row.url)!.size })),
     at,
   )
+  return urls.flatMap(({ id, url }) => [...purgesOf.get(url)!].map((purge) => ({ url_id: id, purge_id: purge })))
 }
 
 /** Takes back the counts of pairs that were already recorded. */

@@ -6,7 +6,7 @@ import type { RecordsTransaction } from '../../records/schema.ts'
 import { deliverMessage } from '../deliver/message.ts'
 import type { PurgeBudget } from '../intent.ts'
 import type { Entity } from '../entities.ts'
-import { countEntities, countTags, findUrls, addPurgedPages } from './name-rows.ts'
+import { addNewPurgedPages, countEntities, countTags, findUrls } from './name-rows.ts'
 import { isSoftened, type PurgeKey } from '../purge-key.ts'
 import { purgeModes, type PurgeMode } from './purge-items.ts'
 import { addToHour } from './rollups.ts'
@@ -30,13 +30,15 @@ export interface KeyResult {
   invalidation: { id: number; source: string; soft: boolean }
   key: PurgeKey
   pagesRemoved: number
+  /** The URLs of pages removed here, as far as they are recorded with the purge. */
+  urls: readonly string[]
   /** Duration of the local removal, in milliseconds. */
   localTime: number
 }
 
 /**
- * Records purges of one or several invalidations in the caller's transaction: their rows, the pending deliveries, one message for each
- * reverse proxy, and the sums per hour. Returns the row numbers, in the order of the results.
+ * Records purges of one or several invalidations in the caller's transaction: their rows, the URLs of the pages that they removed, the
+ * pending deliveries, one message for each reverse proxy, and the sums per hour. Returns the row numbers, in the order of the results.
  */
 export async function recordPurges(
   transaction: RecordsTransaction,
@@ -46,9 +48,12 @@ export async function recordPurges(
   const { at } = recording
   const rows = await toRows(transaction, recording, results)
   const ids = (await addPurges.execute(transaction, rows)).map((row) => row.id).sort((a, b) => a - b)
-  // A URL purged by name is logged even if its page was not cached here: a proxy may have cached it.
-  const named = results.flatMap(({ key }, index) => (key.kind === 'url' ? [{ url: key.url, purge: ids[index]! }] : []))
-  await addPurgedPages(transaction, named, at)
+  const removed = results.flatMap(({ key, urls }, index) => {
+    // A URL purged by name is logged even if its page was not cached here: a proxy may have cached it.
+    const all = key.kind === 'url' ? [key.url, ...urls] : urls
+    return all.map((url) => ({ url, purge: ids[index]! }))
+  })
+  await addNewPurgedPages(transaction, removed, at)
   await addPendingDeliveries(transaction, recording, results, ids)
   const times = rows.flatMap(({ response_time }) => response_time ?? [])
   await addToHour(transaction, hourOf(at), {

@@ -24,31 +24,25 @@ export interface Traced {
 }
 
 /**
- * Records the first slice of URLs that invalidations with the same time removed. Returns the remaining traces of each, to be saved in its
- * row; null if all URLs are recorded: then its traces may be released after the commit. `isNew`: their purges were recorded in this
- * transaction, so that no other process can have deleted them.
+ * Records the first slice of URLs that an invalidation removed. Returns the remaining traces, to be saved in its row; null if all URLs
+ * are recorded: then its traces may be released after the commit.
  */
 export async function beginTraces(
   transaction: RecordsTransaction,
   pages: PageStore,
   at: number,
-  { invalidations, isNew }: { invalidations: readonly Traced[]; isNew: boolean },
-): Promise<(string | null)[]> {
+  { id, groups, purges }: Traced,
+): Promise<string | null> {
   const found: TakenBy[] = []
-  const remaining: (string | null)[] = []
-  for (const { id, groups, purges } of invalidations) {
-    const left: OpenTrace[] = []
-    for (const [number, { keys }] of groups.entries()) {
-      const open = { trace: traceOf(id, number), purges: keys.map((key) => purges[key]!) }
-      const taken = await pages.taken(open.trace, 0, sliceSize)
-      found.push({ open, taken })
-      if (taken.length === sliceSize) left.push(open)
-    }
-    remaining.push(left.length === 0 ? null : JSON.stringify(left))
+  const left: OpenTrace[] = []
+  for (const [number, { keys }] of groups.entries()) {
+    const open = { trace: traceOf(id, number), purges: keys.map((key) => purges[key]!) }
+    const taken = await pages.taken(open.trace, 0, sliceSize)
+    found.push({ open, taken })
+    if (taken.length === sliceSize) left.push(open)
   }
-  const removed = found.flatMap(pagesOf)
-  await addPurgedPages(transaction, isNew ? removed : await loggedOf(transaction, removed), at)
-  return remaining
+  await addPurgedPages(transaction, await loggedOf(transaction, found.flatMap(pagesOf)), at)
+  return left.length === 0 ? null : JSON.stringify(left)
 }
 
 interface TakenBy {
