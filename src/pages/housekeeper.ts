@@ -20,8 +20,8 @@ const restBetweenSlices = 5
 const reliefSlice = 16
 /** Fraction of the limit down to which pages are evicted, so that not every new page triggers another eviction. */
 const evictTo = 0.95
-/** Traces released per transaction; few have more than some hundred pages. */
-const tracesAtOnce = 32
+/** Traces released per transaction, which is limited by its pages too. */
+const tracesAtOnce = 200
 const removalsKeptFor = hourLength
 /** A body without a row may still be in the hands of its writer for this long, in milliseconds. */
 const orphanAge = 60_000

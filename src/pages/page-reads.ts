@@ -46,7 +46,6 @@ export class PageReads {
   readonly #getTaggedQuery: Statement<[string, number, number], { id: number; url: string }>
   readonly #getHitsQuery: Statement<[string], { value: number; hits: number }>
   readonly #countUrlsQuery: Statement<[string, string], number>
-  #getUrlsQuery: Statement<[string], [id: number, url: string]> | null = null
   /** Knows hashes of keys under which there is no page; null: each look-up needs a query. */
   known: { mayHold(hash: number): boolean; stop(): void } | null = null
   /** The last look-up by key. */
@@ -95,16 +94,6 @@ export class PageReads {
            CROSS JOIN page_tag l ON l.tag_id = t.id CROSS JOIN page p ON p.id = l.page_id AND ${live})`,
       )
       .pluck()
-  }
-
-  /** The URLs of pages that are live, or were until they were made dead. Those of a type that was cleared are missing. */
-  urlsOf(ids: readonly number[]): Map<number, string> {
-    this.#getUrlsQuery ??= this.#database
-      .prepare<[string], [number, string]>(
-        `SELECT p.id, p.url FROM json_each(?) j CROSS JOIN page p ON p.id = j.value WHERE ${ofCurrentEpoch}`,
-      )
-      .raw()
-    return new Map(this.#getUrlsQuery.all(JSON.stringify(ids)))
   }
 
   /** Pages after an id and up to another, including dead ones, but without those in the named files. */

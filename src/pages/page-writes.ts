@@ -21,6 +21,13 @@ function columnsOf({ file, fileSize, at, size, digest }: StoredBody) {
 
 type StoredRow = PageRow & { epoch: number; original_size: number; generation_us: number }
 
+/** A page that was made dead or stale. */
+interface Marked extends Omit<Sums, 'count'> {
+  id: number
+  url: string
+  type: PageType
+}
+
 /** Changes pages, their tags and counters. Every method runs inside the caller's transaction. */
 export class PageWrites {
   readonly #counters: Counters
@@ -30,7 +37,7 @@ export class PageWrites {
   readonly #getInFileQuery: Statement<[number, string], PageRow>
   readonly #relocateQuery: Statement<[Record<string, unknown>]>
   readonly #tags: TagLinks
-  readonly #sumQuery: Statement<[string], Sums & { type: PageType }>
+  readonly #markedQuery: Statement<[string], Marked>
   readonly #evictions: Evictions
   readonly #buryQuery: Statement<[number | null, number | null, string], number>
   readonly #stalenQuery: Statement<[number, number | null, number | null, string], number>
@@ -53,10 +60,9 @@ export class PageWrites {
       'UPDATE page SET file = @file, file_size = @file_size, at = @at, seal = @seal WHERE id = @id',
     )
     this.#tags = new TagLinks(database)
-    this.#sumQuery = database.prepare(`
-      SELECT p.type, count(*) AS count, sum(p.original_size) AS originalSize, sum(p.size) AS size,
-        sum(p.generation_us) AS generationUs, sum(p.hits) AS hits, sum(p.hit_us) AS hitUs
-      FROM json_each(?) j CROSS JOIN page p ON p.id = j.value WHERE ${ofCurrentEpoch} GROUP BY p.type`)
+    this.#markedQuery = database.prepare(`
+      SELECT p.id, p.url, p.type, p.original_size AS originalSize, p.size, p.generation_us AS generationUs, p.hits, p.hit_us AS hitUs
+      FROM json_each(?) j CROSS JOIN page p ON p.id = j.value WHERE ${ofCurrentEpoch}`)
     this.#buryQuery = database
       .prepare<[number | null, number | null, string], number>(`
          INSERT INTO dead (page_id, trace, value) SELECT value, ?, ? FROM json_each(?) WHERE true
@@ -150,22 +156,32 @@ export class PageWrites {
    * how many were live.
    */
   kill(ids: readonly number[], place: PlaceInTrace | null = null): number {
-    return this.uncount(this.bury(ids, place))
+    const killed = this.marked(this.bury(ids, place))
+    this.uncount(killed)
+    return killed.length
   }
 
-  /** Makes pages dead, but still counted. Returns those that were not dead before, for `uncount`. */
+  /** Makes pages dead, but still counted. Returns those that were not dead before. */
   bury(ids: readonly number[], place: PlaceInTrace | null): number[] {
     return this.#buryQuery.all(place?.trace ?? null, place?.value ?? null, JSON.stringify(ids))
   }
 
-  /** Subtracts pages that were made dead from the counters. Returns how many had been live. */
-  uncount(ids: readonly number[]): number {
-    let live = 0
-    for (const { type, ...sums } of this.#sumQuery.all(JSON.stringify(ids))) {
-      this.#counters.subtract(type, sums)
-      live += sums.count
-    }
-    return live
+  /** The pages among those just made dead or stale that had been live: not those of a cleared type. */
+  marked(ids: readonly number[]): Marked[] {
+    return this.#markedQuery.all(JSON.stringify(ids))
+  }
+
+  /** Subtracts pages that were made dead from the counters. */
+  uncount(pages: readonly Marked[]): void {
+    for (const [type, same] of Map.groupBy(pages, (page) => page.type))
+      this.#counters.subtract(type, {
+        count: same.length,
+        originalSize: same.reduce((sum, { originalSize }) => sum + originalSize, 0),
+        size: same.reduce((sum, { size }) => sum + size, 0),
+        generationUs: same.reduce((sum, { generationUs }) => sum + generationUs, 0),
+        hits: same.reduce((sum, { hits }) => sum + hits, 0),
+        hitUs: same.reduce((sum, { hitUs }) => sum + hitUs, 0),
+      })
   }
 
   /** Makes pages stale from a time in milliseconds since the epoch. Returns those that were not stale before. */

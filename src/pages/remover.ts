@@ -81,14 +81,15 @@ export class Remover {
       shares.push(share)
     }
     // Once for all of them, since each query costs more than what it does for a page.
-    index.writes.uncount(shares.flatMap(({ pages, isSoft }) => (isSoft ? [] : pages.map(({ id }) => id))))
-    const urls = index.reads.urlsOf(shares.flatMap(({ pages }) => pages.map(({ id }) => id)))
+    const marked = new Map(
+      index.writes.marked(shares.flatMap(({ pages }) => pages.map(({ id }) => id))).map((page) => [page.id, page]),
+    )
+    const pagesOf = (some: readonly Share[]) =>
+      some.flatMap(({ pages }) => pages.flatMap(({ id }) => marked.get(id) ?? []))
+    index.writes.uncount(pagesOf(shares.filter(({ isSoft }) => !isSoft)))
     return shares.map(({ pages, isWhole }, place) => {
       const counts = valuesOf(removals[place]!.selection).map(() => 0)
-      const taken = pages.flatMap(({ id, value }) => {
-        const url = urls.get(id)
-        return url === undefined ? [] : [{ url, value }]
-      })
+      const taken = pages.flatMap(({ id, value }) => (marked.has(id) ? [{ url: marked.get(id)!.url, value }] : []))
       for (const { value } of taken) counts[value]! += 1
       return { counts, taken, isWhole }
     })
@@ -170,10 +171,10 @@ export class Remover {
   }
 
   #takePages(index: PageIndex, ids: readonly number[], value: number, options: RemoveOptions): number {
-    const marked = this.#mark(index, ids, value, options)
-    const taken = options.soft === true ? index.reads.urlsOf(marked).size : index.writes.uncount(marked)
-    options.onTaken?.(value, taken)
-    return taken
+    const pages = index.writes.marked(this.#mark(index, ids, value, options))
+    if (options.soft !== true) index.writes.uncount(pages)
+    options.onTaken?.(value, pages.length)
+    return pages.length
   }
 
   /** Makes pages dead or stale. Returns those that were not. */

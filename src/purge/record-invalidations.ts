@@ -3,7 +3,13 @@ import { sql } from 'kysely'
 import { prepareRows } from '../records/statements.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import { sum, type DoneEverywhere, type Everywhere } from './everywhere.ts'
-import { maxKeysPerTransaction, type Plan, type PurgeOwner, type PurgingOptions, type RemovedTogether } from './intent.ts'
+import {
+  maxKeysPerTransaction,
+  type Plan,
+  type PurgeOwner,
+  type PurgingOptions,
+  type RemovedTogether,
+} from './intent.ts'
 import { describeTargets } from './purge-key.ts'
 import { recordPurges, type KeyResult } from './log/record-purges.ts'
 import { addToHour } from './log/rollups.ts'
@@ -113,9 +119,12 @@ const finish = prepareRows<Finished>(['id', 'pages_removed', 'trace', 'unconfirm
   return db
     .updateTable('invalidations')
     .from(
-      sql<{ column1: number; column2: number; column3: string | null; column4: string | null }>`(values ${sql.join(values)})`.as(
-        'finished',
-      ),
+      sql<{
+        column1: number
+        column2: number
+        column3: string | null
+        column4: string | null
+      }>`(values ${sql.join(values)})`.as('finished'),
     )
     .set((eb) => ({
       pages_removed: eb('pages_removed', '+', eb.ref('column2')),
