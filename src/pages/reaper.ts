@@ -36,23 +36,25 @@ export class Reaper {
     const dead = shared.read([], (index) => index.choices.dead(slice))
     if (dead.length === 0) return this.rewriteNext()
     const files = [...new Set(dead.map(({ file }) => file))]
-    for (const file of files) await this.consider(file)
+    const kept: string[] = []
+    for (const file of files) if (!(await this.consider(file))) kept.push(file)
     const ids = dead.map(({ id }) => id)
     await shared.write((index) => index.write(() => index.choices.drop(ids)))
     // Another process may have removed the last of the other pages meanwhile.
-    const unused = shared.read<string[]>([], (index) => files.filter((file) => !index.files.has(file)))
+    const unused = shared.read<string[]>([], (index) => kept.filter((file) => !index.files.has(file)))
     await Promise.all(unused.map((file) => bodies.remove(file)))
     return true
   }
 
-  /** Removes a file that no live page needs, and notes one that is thin. */
-  async consider(file: string): Promise<void> {
+  /** Removes a file that no live page needs, and notes one that is thin. Resolves to whether it was removed. */
+  async consider(file: string): Promise<boolean> {
     const { shared, bodies } = this.#options
     // When the index is unavailable, every file counts as needed.
     const unknown = { pages: 1, needed: 1, size: 1 }
     const { pages, needed, size } = shared.read(unknown, (index) => index.files.useOf(file))
-    if (pages === 0) return bodies.remove(file)
-    if (this.#thin.size < mostThin && needed < leastUsed * size) this.#thin.add(file)
+    if (pages === 0) await bodies.remove(file)
+    else if (this.#thin.size < mostThin && needed < leastUsed * size) this.#thin.add(file)
+    return pages === 0
   }
 
   /** Moves the bodies of a thin file. False when there is none, or storage fails. */

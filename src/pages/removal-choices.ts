@@ -17,8 +17,19 @@ interface ChosenPages {
  */
 export type Choice = (index: PageIndex) => { places: ChosenPages[]; more: boolean }
 
+/** The known tags among those given, with their index in the list. */
+type KnownTags = (index: PageIndex, tags: readonly string[]) => { value: number; id: number }[]
+
+const readKnownTags: KnownTags = (index, tags) => index.choices.knownTags(tags)
+
+/** Reads at once which tags are known of several choices. */
+export function knownAmong(index: PageIndex, all: readonly string[]): KnownTags {
+  const ids = new Map(readKnownTags(index, all).map(({ value, id }) => [all[value]!, id]))
+  return (_, tags) => tags.flatMap((tag, value) => (ids.has(tag) ? [{ value, id: ids.get(tag)! }] : []))
+}
+
 /** Selects pages with any of the tags, at most `most` per call. */
-export function taggedChoice(tags: readonly string[], most = slice): Choice {
+export function taggedChoice(tags: readonly string[], most = slice, knownTags = readKnownTags): Choice {
   let first = 0
   let known: { value: number; id: number }[] = []
   let after = 0
@@ -26,9 +37,7 @@ export function taggedChoice(tags: readonly string[], most = slice): Choice {
     const places: ChosenPages[] = []
     if (known.length === 0) {
       const from = first
-      known = index.choices
-        .knownTags(tags.slice(from, from + slice))
-        .map(({ value, id }) => ({ value: from + value, id }))
+      known = knownTags(index, tags.slice(from, from + slice)).map(({ value, id }) => ({ value: from + value, id }))
       first += slice
     }
     for (let left = most; left > 0 && known.length > 0;) {

@@ -7,29 +7,15 @@ import type { RemoveOptions, Selection, SharedRemoval, SharedRemoved } from './p
 import { lookAt, type Places } from './places.ts'
 import { matchFor, slice, taggedChoice, urlChoice, type Choice } from './removal-choices.ts'
 import type { Room } from './room.ts'
+import { mark, nothingOf, takeShares } from './shared-removals.ts'
 import { sharedAmongQueries } from './search-tags.ts'
 import type { SharedIndex } from './shared-index.ts'
-
-/** Pages removed per shared transaction: a few milliseconds. */
-const sharedPages = 1_000
-/**
- * Pages that one removal takes of a shared transaction, so that a tag with a hundred thousand pages does not delay the
- * others.
- */
-const pagesOfOne = 250
 
 export interface RemoverOptions {
   shared: SharedIndex
   room: Room
   places: Places
   now: () => number
-}
-
-/** What one removal marked in a shared transaction. */
-interface Share {
-  pages: readonly { id: number; value: number }[]
-  isSoft: boolean
-  isWhole: boolean
 }
 
 /** Applies invalidations: writes the log entry that fences and notifies, and removes the pages. */
@@ -57,52 +43,18 @@ export class Remover {
   async #takeTogether(removals: readonly SharedRemoval[]): Promise<SharedRemoved[]> {
     const { shared, places, now } = this.#options
     leaveIfVanished(shared)
-    if (shared.current === null && lookAt(places.pages) === null)
-      return removals.map(({ selection }) => ({ counts: valuesOf(selection).map(() => 0), taken: [], isWhole: true }))
+    if (shared.current === null && lookAt(places.pages) === null) return removals.map(nothingOf)
     let taken: SharedRemoved[] = []
     let logged: Selection[] = []
     await shared.write((index) =>
       index.writeDurably(() => {
-        taken = index.counters.together(() => this.#takeShares(index, removals))
+        taken = index.counters.together(() => takeShares(index, removals, now()))
         logged = unionsOf(removals.slice(0, taken.length).map(({ selection }) => selection))
         for (const selection of logged) index.log.append(selection, now())
       }),
     )
     for (const selection of logged) shared.announce(selection)
     return taken
-  }
-
-  /** Removes pages for as many of the removals as one transaction allows. */
-  #takeShares(index: PageIndex, removals: readonly SharedRemoval[]): SharedRemoved[] {
-    const shares: Share[] = []
-    for (let left = sharedPages; shares.length < removals.length && left > 0;) {
-      const share = this.#takeShare(index, removals[shares.length]!, Math.min(left, pagesOfOne))
-      left -= 1 + share.pages.length
-      shares.push(share)
-    }
-    // Once for all of them, since each query costs more than what it does for a page.
-    const marked = new Map(
-      index.writes.marked(shares.flatMap(({ pages }) => pages.map(({ id }) => id))).map((page) => [page.id, page]),
-    )
-    const pagesOf = (some: readonly Share[]) =>
-      some.flatMap(({ pages }) => pages.flatMap(({ id }) => marked.get(id) ?? []))
-    index.writes.uncount(pagesOf(shares.filter(({ isSoft }) => !isSoft)))
-    return shares.map(({ pages, isWhole }, place) => {
-      const counts = valuesOf(removals[place]!.selection).map(() => 0)
-      const taken = pages.flatMap(({ id, value }) => (marked.has(id) ? [{ url: marked.get(id)!.url, value }] : []))
-      for (const { value } of taken) counts[value]! += 1
-      return { counts, taken, isWhole }
-    })
-  }
-
-  #takeShare(index: PageIndex, { selection, soft = false, trace }: SharedRemoval, most: number): Share {
-    const values = valuesOf(selection)
-    const { places, more } = (selection.kind === 'tags' ? taggedChoice(values, most) : urlChoice(values, most))(index)
-    const pages = places.flatMap(({ ids, value }) =>
-      this.#mark(index, ids, value, { soft, ...(trace !== undefined && { trace }) }).map((id) => ({ id, value })),
-    )
-    if (trace !== undefined && places.length > 0) index.traces.open(trace, this.#options.now(), null)
-    return { pages, isSoft: soft, isWhole: !more }
   }
 
   async #take(selection: Selection, options: RemoveOptions): Promise<number> {
@@ -141,7 +93,7 @@ export class Remover {
     const removed = await shared.write((index) =>
       index.writeDurably(() => {
         index.log.append(selection, now())
-        if (trace !== undefined) index.traces.open(trace, now(), type)
+        if (trace !== undefined) index.traces.open([trace], now(), type)
         return take(index)
       }),
     )
@@ -171,16 +123,10 @@ export class Remover {
   }
 
   #takePages(index: PageIndex, ids: readonly number[], value: number, options: RemoveOptions): number {
-    const pages = index.writes.marked(this.#mark(index, ids, value, options))
+    const pages = index.writes.marked(mark(index, ids, value, options, this.#options.now()))
     if (options.soft !== true) index.writes.uncount(pages)
     options.onTaken?.(value, pages.length)
     return pages.length
-  }
-
-  /** Makes pages dead or stale. Returns those that were not. */
-  #mark({ writes }: PageIndex, ids: readonly number[], value: number, { soft, trace }: RemoveOptions): number[] {
-    const place = trace === undefined ? null : { trace, value }
-    return soft === true ? writes.stalen(ids, this.#options.now(), place) : writes.bury(ids, place)
   }
 
   /** Scans the URLs of all current pages. Pages stored meanwhile were fetched after the fence. */
@@ -214,10 +160,6 @@ function leaveIfVanished(shared: SharedIndex): void {
   } catch (error) {
     if (faultOf(error) === null) throw error
   }
-}
-
-function valuesOf(selection: SharedRemoval['selection']): readonly string[] {
-  return selection.kind === 'tags' ? selection.tags : selection.urls
 }
 
 /** Merges all tags and all URLs into one selection each: fewer log entries, and memory is invalidated once. */

@@ -21,7 +21,7 @@ interface Trace {
  * all pages of its previous epoch; for a cleared index, all of its pages.
  */
 export class Traces {
-  readonly #openQuery: Statement<[number, number, PageType | null, PageType | null]>
+  readonly #openQuery: Statement<[number, PageType | null, PageType | null, string]>
   readonly #getQuery: Statement<[number], Trace>
   readonly #getNamedQuery: Statement<[number, number, number, number, number, number], Taken>
   readonly #getOfTypeQuery: Statement<[PageType, number, number, number], Taken>
@@ -33,7 +33,8 @@ export class Traces {
 
   constructor(database: Database) {
     this.#openQuery = database.prepare(
-      'INSERT INTO trace (id, at, type, epoch) VALUES (?, ?, ?, (SELECT epoch FROM stat WHERE type = ?)) ON CONFLICT DO NOTHING',
+      `INSERT INTO trace (id, at, type, epoch) SELECT value, ?, ?, (SELECT epoch FROM stat WHERE type = ?) FROM json_each(?) WHERE true
+       ON CONFLICT DO NOTHING`,
     )
     this.#getQuery = database.prepare('SELECT type, epoch FROM trace WHERE id = ?')
     this.#getNamedQuery = database.prepare(`
@@ -62,9 +63,9 @@ export class Traces {
     this.#getAbandonedQuery = database.prepare<[number], number>('SELECT id FROM trace WHERE at < ?').pluck()
   }
 
-  /** Opens a trace. For a type it covers all its pages, and must be opened before the type is cleared. */
-  open(trace: number, at: number, type: PageType | null): void {
-    this.#openQuery.run(trace, at, type, type)
+  /** Opens traces. For a type one covers all its pages, and must be opened before the type is cleared. */
+  open(traces: readonly number[], at: number, type: PageType | null): void {
+    this.#openQuery.run(at, type, type, JSON.stringify(traces))
   }
 
   /** The next pages of a trace, by id. */

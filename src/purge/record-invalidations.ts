@@ -1,6 +1,5 @@
 import { hourOf } from '../lib/moment.ts'
-import { sql } from 'kysely'
-import { prepareRows } from '../records/statements.ts'
+import { givenRows, prepareRows } from '../records/statements.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import { sum, type DoneEverywhere, type Everywhere } from './everywhere.ts'
 import {
@@ -110,29 +109,17 @@ interface Finished {
   unconfirmed: string | null
 }
 
-const finish = prepareRows<Finished>(['id', 'pages_removed', 'trace', 'unconfirmed'], (rows, db) => {
-  const values = rows.map(
-    ({ id, pages_removed, trace, unconfirmed }) =>
-      // PostgreSQL takes values without a type for texts.
-      sql`(cast(${id} as bigint), cast(${pages_removed} as integer), cast(${trace} as text), cast(${unconfirmed} as text))`,
-  )
-  return db
+const finish = prepareRows<Finished>(['id', 'pages_removed', 'trace', 'unconfirmed'], (rows, db) =>
+  db
     .updateTable('invalidations')
-    .from(
-      sql<{
-        column1: number
-        column2: number
-        column3: string | null
-        column4: string | null
-      }>`(values ${sql.join(values)})`.as('finished'),
-    )
+    .from(givenRows(rows, { id: 'bigint', pages_removed: 'bigint', trace: 'text', unconfirmed: 'text' }))
     .set((eb) => ({
-      pages_removed: eb('pages_removed', '+', eb.ref('column2')),
-      trace: eb.ref('column3'),
-      unconfirmed: eb.ref('column4'),
+      pages_removed: eb('invalidations.pages_removed', '+', eb.ref('given.pages_removed')),
+      trace: eb.ref('given.trace'),
+      unconfirmed: eb.ref('given.unconfirmed'),
       intent: eb.lit(null),
       owner: eb.lit(null),
       recorded: eb.lit(null),
     }))
-    .whereRef('id', '=', 'column1')
-})
+    .whereRef('invalidations.id', '=', 'given.id'),
+)

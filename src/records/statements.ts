@@ -1,4 +1,11 @@
-import { sql, SqliteAdapter, type CompiledQuery, type QueryResult, type RawBuilder } from 'kysely'
+import {
+  sql,
+  SqliteAdapter,
+  type AliasedRawBuilder,
+  type CompiledQuery,
+  type QueryResult,
+  type RawBuilder,
+} from 'kysely'
 import type { RecordsDatabase } from './schema.ts'
 
 /** Rows of one statement, largest first: a list of any length takes few statements, and few statements are prepared. */
@@ -27,12 +34,10 @@ export interface PreparedRows<Row, Result> {
  *
  * @param columns in the order of the statement's parameters
  * @param build makes the statement from sample rows, with every value as a parameter, row by row
- * @param most most rows of one statement: 1 for an update of one row
  */
 export function prepareRows<Row extends object, Result = never>(
   columns: readonly (keyof Row & string)[],
   build: (rows: Row[], db: RecordsDatabase) => { compile(): CompiledQuery<Result> },
-  most: (typeof sizes)[number] = sizes[0],
 ): PreparedRows<Row, Result> {
   const compiled = perDialect(() => new Map<number, CompiledQuery<Result>>())
   const sample = Object.fromEntries(columns.map((column) => [column, 0])) as Row
@@ -55,7 +60,7 @@ export function prepareRows<Row extends object, Result = never>(
     async execute(db, rows) {
       const results: Result[] = []
       let from = 0
-      for (const size of sizes.filter((each) => each <= most)) {
+      for (const size of sizes) {
         for (; rows.length - from >= size; from += size) {
           const parameters: unknown[] = []
           for (let index = from; index < from + size; index += 1) {
@@ -111,6 +116,24 @@ function withStablePlan<Row>(db: RecordsDatabase, query: CompiledQuery<Row>): Co
   const parts = query.sql.split('?')
   if (parts.length !== query.parameters.length + 1) throw new Error(`A literal contains a question mark: ${query.sql}`)
   return { ...query, sql: parts.join('+?') }
+}
+
+/**
+ * Rows as a table `given` of a statement. Their values have types, because PostgreSQL takes parameters without one for texts.
+ *
+ * @param types by column, in the order of the statement's parameters
+ */
+export function givenRows<Row extends object>(
+  rows: readonly Row[],
+  types: { readonly [column in keyof Row & string]: 'bigint' | 'text' },
+): AliasedRawBuilder<Row, 'given'> {
+  const columns = Object.entries(types) as [keyof Row & string, string][]
+  const names = columns.map(([column], index) => sql`${sql.ref(`column${index + 1}`)} as ${sql.ref(column)}`)
+  const values = rows.map((row) => {
+    const cast = columns.map(([column, type]) => sql`cast(${row[column]} as ${sql.raw(type)})`)
+    return sql`(${sql.join(cast)})`
+  })
+  return sql<Row>`(select ${sql.join(names)} from (values ${sql.join(values)}) as listed)`.as('given')
 }
 
 /** A condition: the column contains the text, ignoring the case of ASCII letters, as `lower` does in both databases. Wildcards have no meaning. */

@@ -9,7 +9,7 @@ it('releases many traces together, in slices', async () => {
   const pages = Array.from({ length: 2_500 }, (_, n) => n + 1)
   index.write(() => {
     for (const [number, trace] of [16, 32, 48].entries()) {
-      index.traces.open(trace, 1, null)
+      index.traces.open([trace], 1, null)
       const own = pages.map((id) => id + number * pages.length)
       if (trace === 48) index.writes.stalen(own.slice(0, 10), 1, { trace, value: 0 })
       else index.writes.kill(own, { trace, value: 0 })

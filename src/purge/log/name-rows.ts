@@ -1,5 +1,5 @@
 import { hourLength, hourOf } from '../../lib/moment.ts'
-import { prepareRows } from '../../records/statements.ts'
+import { givenRows, prepareRows } from '../../records/statements.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
 import type { Entity } from '../entities.ts'
 import { addToKeyHours, KeyMoves, windowHours } from './rollups.ts'
@@ -184,20 +184,20 @@ const countUrls = prepareRows<Omit<CountedUrl, 'id'>, CountedUrl>(['url', 'purge
     .returning(['id', 'url', 'purges', 'last_purged_at']),
 )
 
-const setTimes = prepareRows<{ last_purged_at: number; id: number }>(
-  ['last_purged_at', 'id'],
-  ([row], db) => db.updateTable('purge_urls').set({ last_purged_at: row!.last_purged_at }).where('id', '=', row!.id),
-  1,
+const setTimes = prepareRows<{ last_purged_at: number; id: number }>(['last_purged_at', 'id'], (rows, db) =>
+  db
+    .updateTable('purge_urls')
+    .from(givenRows(rows, { last_purged_at: 'bigint', id: 'bigint' }))
+    .set((eb) => ({ last_purged_at: eb.ref('given.last_purged_at') }))
+    .whereRef('purge_urls.id', '=', 'given.id'),
 )
 
-const subtractPurges = prepareRows<{ purges: number; id: number }>(
-  ['purges', 'id'],
-  ([row], db) =>
-    db
-      .updateTable('purge_urls')
-      .set((eb) => ({ purges: eb('purges', '-', row!.purges) }))
-      .where('id', '=', row!.id),
-  1,
+const subtractPurges = prepareRows<{ purges: number; id: number }>(['purges', 'id'], (rows, db) =>
+  db
+    .updateTable('purge_urls')
+    .from(givenRows(rows, { purges: 'bigint', id: 'bigint' }))
+    .set((eb) => ({ purges: eb('purge_urls.purges', '-', eb.ref('given.purges')) }))
+    .whereRef('purge_urls.id', '=', 'given.id'),
 )
 
 type PurgedPageRow = Record<'url_id' | 'purge_id', number>
