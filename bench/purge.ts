@@ -45,6 +45,8 @@ const rounds = Number(values.rounds)
 const crowds = [16, 64] as const
 /** Tags from this number on have no pages; a storm can use any number of them. */
 const endless = 10_000_000
+/** Purges before the measurement: a daemon runs for months, so that its code has long been compiled. */
+const warmingUp = 10_000
 
 leaveServerCore()
 const rates: Record<string, number[]> = {}
@@ -85,7 +87,8 @@ async function startShop(): Promise<Origin> {
 
 async function measureOurs(origin: Origin): Promise<void> {
   const { path, discard } = await scratch('purge-bench')
-  fillPages(join(path, 'var/cache/prod'), tags * crowds.length + tags, Number(values.large))
+  const filled = tags * (crowds.length + 1)
+  fillPages(join(path, 'var/cache/prod'), filled + warmingUp, Number(values.large))
   const id = '0190c0de-0000-7000-8000-000000000001'
   const sink = await startOrigin({ otherwise: () => ({ body: 'taken' }) })
   const config = (url: string) => ({
@@ -94,8 +97,7 @@ async function measureOurs(origin: Origin): Promise<void> {
   })
   const daemon = await startDaemon({ prefix: onServerCore, projectDir: path, config })
   try {
-    // A daemon runs for months: its code is compiled before the measurement.
-    await storm({ port: daemon.port, first: endless * 2, count: 2_000, connections: 64, pages: 0, seconds: 60 })
+    await storm({ port: daemon.port, first: filled, count: warmingUp, connections: 64, pages: pagesOfTag, seconds: 60 })
     for (const [place, connections] of crowds.entries()) {
       const { perSecond } = await storm({
         port: daemon.port,

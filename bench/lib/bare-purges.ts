@@ -3,6 +3,7 @@
  * records, for one reverse proxy, with three durable commits per group. It looks up no page and serves no requests.
  * Arguments: number of purges, group size.
  */
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { openRecords } from '../../src/records/open.ts'
@@ -52,7 +53,11 @@ function purgeAll(): number {
     `insert into purges (invalidation_id, created_at, source, kind, tag_id, soft, pages_removed) values (?, ?, 'purge-method', 'tag', ?, 0, ?)`,
   )
   const delivery = records.prepare(
-    `insert into purge_deliveries (purge_id, proxy, status) values (?, 'varnish-1', 'pending')`,
+    `insert into purge_deliveries (purge_id, proxy, status, created_at, kind, key, soft) values (?, 'varnish-1', 'pending', ?, 'tag', ?, 0)`,
+  )
+  const message = records.prepare(
+    `insert into queue_messages (id, transport, type, payload, "key", available_at, created_at)
+     values (?, 'async', 'purge.deliver', '{"proxy":"varnish-1"}', 'purge.deliver varnish-1', ?, ?) on conflict do nothing`,
   )
   const url = records.prepare(
     'insert into purge_urls (url, purges, last_purged_at) values (?, 1, ?) on conflict (url) do update set purges = purges + 1, last_purged_at = excluded.last_purged_at',
@@ -83,11 +88,12 @@ function purgeAll(): number {
       const { lastInsertRowid: tagId } = tag.run(`tag-${n}`, hour)
       tagHour.run(tagId, hour)
       const { lastInsertRowid: purgeId } = purge.run(ids[place], at, tagId, pagesOfTag)
-      delivery.run(purgeId)
+      delivery.run(purgeId, at, `tag-${n}`)
       for (let each = 0; each < pagesOfTag; each += 1)
         page.run(url.run(urlOf(n * pagesOfTag + each), at).lastInsertRowid, purgeId)
       done.run(pagesOfTag, ids[place])
     }
+    message.run(randomUUID(), at, at)
     hours.run(hour, numbers.length, 0)
     keyHours.run('tag', hour, numbers.length)
     keyHours.run('url', hour, numbers.length * pagesOfTag)
