@@ -10,9 +10,10 @@ import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
 import { abandonedAfter } from './traces.ts'
 
-/** A slice takes about 5 ms of the event loop, followed by an equal pause in ms. */
+/** A slice takes about 5 ms of the event loop, longer where others wait for it too or for the disk. An equal pause follows. */
 const slice = 64
-const restBetweenSlices = 5
+/** The shortest pause, in milliseconds. */
+const shortestRest = 5
 /**
  * Smaller when space is short: the file system is checked after each slice, so that no more pages are evicted than
  * necessary.
@@ -103,15 +104,16 @@ export class Housekeeper {
 
   async #work(): Promise<void> {
     this.#again = false
-    while (!this.#stopped && ((await this.#relieve()) || (await this.#evictSlice()) || (await this.#reapSlice()))) {
-      await this.#rest()
+    for (let began = performance.now(); !this.#stopped; began = performance.now()) {
+      if (!((await this.#relieve()) || (await this.#evictSlice()) || (await this.#reapSlice()))) return
+      await this.#rest(Math.max(shortestRest, performance.now() - began))
     }
   }
 
   /** Pauses without keeping the process alive or delaying `stop`. */
-  async #rest(): Promise<void> {
+  async #rest(ms: number): Promise<void> {
     try {
-      await pause(restBetweenSlices, undefined, { ref: false, signal: this.#stopping.signal })
+      await pause(ms, undefined, { ref: false, signal: this.#stopping.signal })
     } catch (error) {
       if (!this.#stopping.signal.aborted) throw error
     }

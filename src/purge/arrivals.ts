@@ -2,6 +2,8 @@
 const longest = 10
 /** The same, as a share of the time that the last group took: a slow disk is worth a longer wait. */
 const shareOfGroup = 1 / 4
+/** Clients that have sent no purge for this long are not waited for, in milliseconds. */
+export const quiet = 50
 /** A group of this size waits for no further purges: more would hardly make it cheaper. */
 const large = 256
 
@@ -10,9 +12,15 @@ const large = 256
  * answered. Without a wait they fall into halves that take turns, each half with a transaction of its own.
  */
 export class Arrivals {
-  #expected = 0
-  #until = -Infinity
+  /** Clients of the last group. */
+  #clients = 0
+  #answeredAt = -Infinity
+  /** How long a group waits for them, in milliseconds. */
+  #patience = 0
+  /** The number of waiting purges that ends the wait. */
+  #expected = Infinity
   #proceed = () => {}
+  #isOver = false
 
   /**
    * Notes that a group was answered.
@@ -21,8 +29,9 @@ export class Arrivals {
    * @param ms how long it took
    */
   answered(clients: number, ms: number): void {
-    this.#expected = Math.min(clients, large)
-    this.#until = performance.now() + Math.min(longest, ms * shareOfGroup)
+    this.#clients = Math.min(clients, large)
+    this.#answeredAt = performance.now()
+    this.#patience = Math.min(longest, ms * shareOfGroup)
   }
 
   /** Notes how many purges wait now. */
@@ -32,15 +41,31 @@ export class Arrivals {
 
   /** Resolves when as many purges wait as there were clients, or when it is no longer worth waiting for them. */
   async gathered(waiting: number): Promise<void> {
-    const rest = this.#until - performance.now()
-    if (rest <= 0 || waiting >= this.#expected) return
+    if (performance.now() - this.#answeredAt > quiet || waiting >= this.#clients) return
+    await this.#wait(this.#clients, this.#patience)
+  }
+
+  /** Resolves when a purge arrives, or after a quiet time. */
+  async next(): Promise<void> {
+    await this.#wait(1, quiet)
+  }
+
+  async #wait(expected: number, ms: number): Promise<void> {
+    if (this.#isOver) return
+    this.#expected = expected
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, rest)
+      const timer = setTimeout(resolve, ms)
       this.#proceed = () => {
         clearTimeout(timer)
         resolve()
       }
     })
-    this.#proceed = () => {}
+    this.#expected = Infinity
+  }
+
+  /** Ends the wait, and every later one. */
+  end(): void {
+    this.#isOver = true
+    this.#proceed()
   }
 }

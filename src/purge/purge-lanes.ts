@@ -115,13 +115,19 @@ export class PurgeLanes {
     return keys.length === 1 ? JSON.stringify([keys, wholeDirectory]) : String((this.#unique += 1))
   }
 
+  /** Lets work that is under way finish without waiting for more. */
+  hurry(): void {
+    this.#arrivals.end()
+  }
+
   async #writeGroups(): Promise<void> {
     if (this.#writing) return
     this.#writing = true
     try {
       while (this.#small.length + this.#unreleased.length > 0) {
-        await this.#arrivals.gathered(this.#small.length)
-        // During a storm of purges many groups are released together.
+        // The pages of many groups are released together.
+        if (this.#small.length === 0 && this.#unreleased.length < maxUnreleased) await this.#arrivals.next()
+        if (this.#small.length > 0) await this.#arrivals.gathered(this.#small.length)
         if (this.#small.length === 0 || this.#unreleased.length >= maxUnreleased) await this.#release()
         if (this.#small.length > 0) await this.#writeGroup()
       }

@@ -223,6 +223,7 @@ class RecordedPurging {
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#stopping.abort()
+    this.#lanes.hurry()
     while (this.#running.size > 0) await this.#running.settled()
   }
 }
