@@ -19,7 +19,8 @@ export class PageChoices {
   readonly #evictionOrder: EvictionOrder
   readonly #getExpiredQuery: Statement<[number, number], number>
   readonly #getExpiredFilesQuery: Statement<[number, number], DeadPage>
-  readonly #getDeadQuery: Statement<[number], DeadPage>
+  readonly #getUntracedQuery: Statement<[number], DeadPage>
+  readonly #getReleasedQuery: Statement<[number], DeadPage>
   readonly #getClearedQuery: Statement<[PageType, PageType, PageType, number], DeadPage>
   readonly #dropDeadQuery: Statement<[string]>
   readonly #dropStaleQuery: Statement<[string]>
@@ -54,9 +55,19 @@ export class PageChoices {
     this.#getExpiredFilesQuery = database.prepare(
       'SELECT id, file FROM page WHERE delete_at <= ? AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = page.id) LIMIT ?',
     )
-    this.#getDeadQuery = database.prepare(
+    this.#getUntracedQuery = database.prepare(
       'SELECT d.page_id AS id, p.file FROM dead d CROSS JOIN page p ON p.id = d.page_id WHERE d.trace IS NULL LIMIT ?',
     )
+    // Goes from trace to trace: an open one may have a million pages.
+    this.#getReleasedQuery = database.prepare(`
+      WITH RECURSIVE traced (trace) AS (
+        SELECT min(trace) FROM dead WHERE trace IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(trace) FROM dead WHERE trace > traced.trace) FROM traced WHERE traced.trace IS NOT NULL
+      )
+      SELECT d.page_id AS id, p.file
+      FROM traced t CROSS JOIN dead d ON d.trace = t.trace CROSS JOIN page p ON p.id = d.page_id
+      WHERE NOT EXISTS (SELECT 1 FROM trace WHERE id = t.trace) LIMIT ?`)
     this.#getClearedQuery = database.prepare(`
       SELECT id, file FROM page WHERE type = ? AND epoch <
         coalesce((SELECT min(epoch) FROM trace WHERE type = ?), (SELECT epoch FROM stat WHERE type = ?)) LIMIT ?`)
@@ -114,7 +125,8 @@ export class PageChoices {
    * frees the space to delete their rows.
    */
   dead(limit: number): DeadPage[] {
-    const found = this.#getDeadQuery.all(limit)
+    const found = this.#getUntracedQuery.all(limit)
+    if (found.length < limit) found.push(...this.#getReleasedQuery.all(limit - found.length))
     for (const type of pageTypes) {
       if (found.length < limit) found.push(...this.#getClearedQuery.all(type, type, type, limit - found.length))
     }

@@ -26,7 +26,6 @@ export class Traces {
   readonly #getNamedQuery: Statement<[number, number, number, number, number, number], Taken>
   readonly #getOfTypeQuery: Statement<[PageType, number, number, number], Taken>
   readonly #getAllQuery: Statement<[number, number], Taken>
-  readonly #freeDeadQuery: Statement<[string, number]>
   readonly #freeStaleQuery: Statement<[string, number]>
   readonly #closeQuery: Statement<[string]>
   readonly #getAbandonedQuery: Statement<[number], number>
@@ -52,13 +51,10 @@ export class Traces {
     this.#getAllQuery = database.prepare(
       `SELECT p.id, 0 AS value, p.url FROM page p WHERE p.id > ? AND ${live} ORDER BY p.id LIMIT ?`,
     )
-    const free = (table: 'dead' | 'stale') =>
-      database.prepare<[string, number]>(
-        `UPDATE ${table} SET trace = NULL WHERE page_id IN (
-           SELECT page_id FROM ${table} WHERE trace IN (SELECT value FROM json_each(?)) LIMIT ?)`,
-      )
-    this.#freeDeadQuery = free('dead')
-    this.#freeStaleQuery = free('stale')
+    this.#freeStaleQuery = database.prepare(
+      `UPDATE stale SET trace = NULL WHERE page_id IN (
+         SELECT page_id FROM stale WHERE trace IN (SELECT value FROM json_each(?)) LIMIT ?)`,
+    )
     this.#closeQuery = database.prepare('DELETE FROM trace WHERE id IN (SELECT value FROM json_each(?))')
     this.#getAbandonedQuery = database.prepare<[number], number>('SELECT id FROM trace WHERE at < ?').pluck()
   }
@@ -83,9 +79,7 @@ export class Traces {
   /** Releases a slice of traces; true when there is more to release. */
   release(traces: readonly number[]): boolean {
     const list = JSON.stringify(traces)
-    const { changes } = this.#freeDeadQuery.run(list, slice)
-    const { changes: more } = this.#freeStaleQuery.run(list, slice)
-    if (changes === slice || more === slice) return true
+    if (this.#freeStaleQuery.run(list, slice).changes === slice) return true
     this.#closeQuery.run(list)
     return false
   }

@@ -1,25 +1,54 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { openPages } from '../../src/pages/clear.ts'
+import type { PageIndex } from '../../src/pages/page-index.ts'
 import { placesIn } from '../../src/pages/places.ts'
+import { fillPages, pagesOfTag } from '../../bench/lib/fill-pages.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 
-it('releases many traces together, in slices', async () => {
-  const index = openPages(placesIn(await tempDir()), () => {})
+/** An index with pages; their numbers, by the number of their tag. */
+async function openFilled(tags: number): Promise<{ index: PageIndex; pages: number[][] }> {
+  const directory = await tempDir()
+  fillPages(directory, tags)
+  const index = openPages(placesIn(directory), () => {})
   onTestFinished(() => index.close())
-  const pages = Array.from({ length: 2_500 }, (_, n) => n + 1)
+  const names = Array.from({ length: tags }, (_, number) => `tag-${number}`)
+  const pages = index.choices.knownTags(names).map(({ id }) => index.choices.tagged(id, 0, pagesOfTag))
+  return { index, pages }
+}
+
+function bury(index: PageIndex, pages: readonly number[][], traces: readonly number[]): void {
   index.write(() => {
-    for (const [number, trace] of [16, 32, 48].entries()) {
-      index.traces.open([trace], 1, null)
-      const own = pages.map((id) => id + number * pages.length)
-      if (trace === 48) index.writes.stalen(own.slice(0, 10), 1, { trace, value: 0 })
-      else index.writes.kill(own, { trace, value: 0 })
-    }
+    index.traces.open(traces, 1, null)
+    for (const [place, trace] of traces.entries()) index.writes.bury(pages[place]!, { trace, value: 0 })
   })
-  const releases: boolean[] = []
-  do releases.push(index.write(() => index.traces.release([16, 32])))
-  while (releases.at(-1))
-  expect(releases.length).toBeGreaterThan(2)
-  expect(index.traces.abandoned(2)).toEqual([48])
-  expect(index.write(() => index.traces.release([48]))).toBe(false)
+}
+
+function reapable(index: PageIndex, limit = 1_000): number[] {
+  return index.choices.dead(limit).map(({ id }) => id)
+}
+
+it('keeps the pages of a removal until its trace is released', async () => {
+  const { index, pages } = await openFilled(4)
+  bury(index, pages, [16, 32, 48])
+  index.write(() => index.writes.kill(pages[3]!))
+  expect(reapable(index)).toEqual(pages[3])
+  index.write(() => index.traces.release([16, 48]))
+  expect(reapable(index).toSorted((a, b) => a - b)).toEqual([pages[0], pages[2], pages[3]].flat())
+  expect(index.traces.taken(32, 0, 1_000).map(({ id }) => id)).toEqual(pages[1])
+  expect(index.traces.abandoned(2)).toEqual([32])
+  expect(reapable(index, pagesOfTag + 1)).toHaveLength(pagesOfTag + 1)
+})
+
+it('releases the stale pages of a trace in slices', async () => {
+  const { index, pages } = await openFilled(250)
+  index.write(() => {
+    index.traces.open([16, 32], 1, null)
+    index.writes.stalen(pages.flat().slice(10), 1, { trace: 16, value: 0 })
+    index.writes.stalen(pages[0]!, 1, { trace: 32, value: 0 })
+  })
+  expect(index.write(() => index.traces.release([16, 32]))).toBe(true)
+  expect(index.traces.abandoned(2)).toEqual([16, 32])
+  expect(index.write(() => index.traces.release([16, 32]))).toBe(false)
   expect(index.traces.abandoned(2)).toEqual([])
+  expect(index.traces.taken(32, 0, 1_000)).toEqual([])
 })
