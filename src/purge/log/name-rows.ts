@@ -240,28 +240,31 @@ export async function addPurgedPages(
   if (added.length < pairs.length) await subtractRecorded(transaction, pairs, added)
 }
 
-/** Adds to the counts of the pages' URLs. Returns the distinct pairs. */
+/** Adds to the counts of the pages' URLs, each of which has few purges, mostly one. Returns the distinct pairs. */
 async function countPurgedPages(
   transaction: RecordsTransaction,
   pages: readonly PurgedPage[],
   at: number,
 ): Promise<PurgedPageRow[]> {
-  const purgesOf = new Map<string, Set<number>>()
+  const purgesOf = new Map<string, number[]>()
   for (const { url, purge } of pages) {
     const purges = purgesOf.get(url)
-    if (purges === undefined) purgesOf.set(url, new Set([purge]))
-    else purges.add(purge)
+    if (purges === undefined) purgesOf.set(url, [purge])
+    else if (!purges.includes(purge)) purges.push(purge)
   }
   const urls = await countUrls.execute(
     transaction,
-    [...purgesOf].map(([url, { size }]) => ({ url, purges: size, last_purged_at: at })),
+    Array.from(purgesOf, ([url, { length }]) => ({ url, purges: length, last_purged_at: at })),
   )
-  await moveTimes(
-    transaction,
-    urls.map((row) => ({ ...row, isNew: row.purges === purgesOf.get(row.url)!.size })),
-    at,
-  )
-  return urls.flatMap(({ id, url }) => [...purgesOf.get(url)!].map((purge) => ({ url_id: id, purge_id: purge })))
+  const added: CountedUrl[] = []
+  const pairs: PurgedPageRow[] = []
+  for (const row of urls) {
+    const purges = purgesOf.get(row.url)!
+    if (row.purges === purges.length) added.push(row)
+    for (const purge of purges) pairs.push({ url_id: row.id, purge_id: purge })
+  }
+  await moveTimes(transaction, urls, added, at)
+  return pairs
 }
 
 /** Takes back the counts of pairs that were already recorded. */
@@ -277,17 +280,18 @@ async function subtractRecorded(
   await subtractPurges.execute(transaction, rows)
 }
 
-/** Moves URLs to the hour of `at` that were new, or last purged in an earlier hour. */
+/** Moves URLs to the hour of `at` that were `added`, or last purged in an earlier hour. */
 async function moveTimes(
   transaction: RecordsTransaction,
-  urls: readonly (CountedUrl & { isNew: boolean })[],
+  urls: readonly CountedUrl[],
+  added: readonly CountedUrl[],
   at: number,
 ): Promise<void> {
   const hour = hourOf(at)
   const moves = new KeyMoves()
   const late = urls.filter(({ last_purged_at }) => hourOf(last_purged_at) < hour)
   for (const { last_purged_at } of late) moves.move(last_purged_at === 0 ? null : hourOf(last_purged_at), hour)
-  for (const { isNew, last_purged_at } of urls) if (isNew && last_purged_at === at) moves.move(null, hour)
+  for (const { last_purged_at } of added) if (last_purged_at === at) moves.move(null, hour)
   await setTimes.execute(
     transaction,
     late.map(({ id }) => ({ last_purged_at: at, id })),
