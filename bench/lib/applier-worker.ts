@@ -15,8 +15,7 @@ const [url, first, count] = process.argv.slice(2) as [string, string, string]
 const { path, discard } = await scratch('appliers')
 const pages = {
   remove: async () => 0,
-  removeTogether: async (removals: readonly unknown[]) =>
-    removals.map(() => ({ counts: [], taken: [], isWhole: true })),
+  removeTogether: async (removals: readonly unknown[]) => removals.map(() => ({ urls: [], isWhole: true })),
   fence: () => ({ generation: 'none' }),
   fault: () => null,
   counters: () => ({}),

@@ -52,8 +52,9 @@ export async function applyRemovals(
   )
   for (let done = 0; done < small.length;) {
     const removed = await pages.removeTogether(small.slice(done).map(({ selection, soft }) => ({ selection, soft })))
-    for (const { counts: own, isWhole } of removed) {
+    for (const { urls, isWhole } of removed) {
       const { index, selection, soft } = small[done]!
+      const own = urls.map(({ length }) => length)
       const onTaken = (value: number, taken: number) => (own[value]! += taken)
       if (!isWhole) await pages.remove(selection, { soft, onTaken })
       counts[index] = own

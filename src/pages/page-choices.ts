@@ -10,6 +10,17 @@ export interface PlaceByUrl {
   keyHash: number
 }
 
+/** Goes from trace to trace: an open one may have a million pages. */
+const getReleased = `
+  WITH RECURSIVE traced (trace) AS (
+    SELECT min(trace) FROM dead WHERE trace IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(trace) FROM dead WHERE trace > traced.trace) FROM traced WHERE traced.trace IS NOT NULL
+  )
+  SELECT d.page_id AS id, p.file
+  FROM traced t CROSS JOIN dead d ON d.trace = t.trace CROSS JOIN page p ON p.id = d.page_id
+  WHERE NOT EXISTS (SELECT 1 FROM trace WHERE id = t.trace) LIMIT ?`
+
 /** Selects the next pages to remove in slices, so that no complete list is ever in memory. */
 export class PageChoices {
   readonly #getTagsQuery: Statement<[string], { value: number; id: number }>
@@ -58,16 +69,7 @@ export class PageChoices {
     this.#getUntracedQuery = database.prepare(
       'SELECT d.page_id AS id, p.file FROM dead d CROSS JOIN page p ON p.id = d.page_id WHERE d.trace IS NULL LIMIT ?',
     )
-    // Goes from trace to trace: an open one may have a million pages.
-    this.#getReleasedQuery = database.prepare(`
-      WITH RECURSIVE traced (trace) AS (
-        SELECT min(trace) FROM dead WHERE trace IS NOT NULL
-        UNION ALL
-        SELECT (SELECT min(trace) FROM dead WHERE trace > traced.trace) FROM traced WHERE traced.trace IS NOT NULL
-      )
-      SELECT d.page_id AS id, p.file
-      FROM traced t CROSS JOIN dead d ON d.trace = t.trace CROSS JOIN page p ON p.id = d.page_id
-      WHERE NOT EXISTS (SELECT 1 FROM trace WHERE id = t.trace) LIMIT ?`)
+    this.#getReleasedQuery = database.prepare(getReleased)
     this.#getClearedQuery = database.prepare(`
       SELECT id, file FROM page WHERE type = ? AND epoch <
         coalesce((SELECT min(epoch) FROM trace WHERE type = ?), (SELECT epoch FROM stat WHERE type = ?)) LIMIT ?`)

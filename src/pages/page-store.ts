@@ -66,10 +66,8 @@ export interface SharedRemoval extends Pick<RemoveOptions, 'soft' | 'trace'> {
 
 /** The result of a small removal. */
 export interface SharedRemoved {
-  /** Pages removed by each tag or URL of the selection. */
-  counts: number[]
-  /** Their URLs. */
-  taken: Omit<Taken, 'id'>[]
+  /** The URLs of the pages that each tag or URL of the selection has removed. */
+  urls: string[][]
   /** False when the selection has more pages than fit; `remove` takes the rest. */
   isWhole: boolean
 }

@@ -22,7 +22,7 @@ function columnsOf({ file, fileSize, at, size, digest }: StoredBody) {
 type StoredRow = PageRow & { epoch: number; original_size: number; generation_us: number }
 
 /** A page that was made dead or stale. */
-interface Marked extends Omit<Sums, 'count'> {
+export interface Marked extends Omit<Sums, 'count'> {
   id: number
   url: string
   type: PageType

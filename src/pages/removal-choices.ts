@@ -6,7 +6,7 @@ import { searchTagOf } from './search-tags.ts'
 export const slice = 1_000
 
 /** Pages with the index of the tag or URL that selects them. */
-interface ChosenPages {
+export interface ChosenPages {
   value: number
   ids: number[]
 }

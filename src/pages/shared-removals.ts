@@ -1,6 +1,7 @@
 import type { PageIndex } from './page-index.ts'
 import type { RemoveOptions, SharedRemoval, SharedRemoved } from './page-store.ts'
-import { knownAmong, taggedChoice, urlChoice } from './removal-choices.ts'
+import type { Marked } from './page-writes.ts'
+import { knownAmong, taggedChoice, urlChoice, type ChosenPages } from './removal-choices.ts'
 
 /** Pages removed per shared transaction: a few milliseconds. */
 const sharedPages = 1_000
@@ -13,7 +14,8 @@ const pagesOfOne = 250
 /** What one removal marked. */
 interface Share {
   removal: SharedRemoval
-  pages: readonly { id: number; value: number }[]
+  places: readonly ChosenPages[]
+  count: number
   isWhole: boolean
 }
 
@@ -31,13 +33,14 @@ export function takeShares(index: PageIndex, removals: readonly SharedRemoval[],
     const { selection } = removal
     const choice =
       selection.kind === 'tags' ? taggedChoice(selection.tags, most, knownTags) : urlChoice(selection.urls, most)
-    const { places, more } = choice(index)
-    const pages = places.flatMap(({ ids, value }) => mark(index, ids, value, removal, now).map((id) => ({ id, value })))
-    left -= 1 + pages.length
-    shares.push({ removal, pages, isWhole: !more })
+    const { places: chosen, more } = choice(index)
+    const places = chosen.map(({ ids, value }) => ({ value, ids: mark(index, ids, value, removal, now) }))
+    const count = places.reduce((sum, { ids }) => sum + ids.length, 0)
+    left -= 1 + count
+    shares.push({ removal, places, count, isWhole: !more })
   }
   index.traces.open(
-    shares.flatMap(({ removal: { trace }, pages }) => (trace === undefined || pages.length === 0 ? [] : [trace])),
+    shares.flatMap(({ removal: { trace }, count }) => (trace === undefined || count === 0 ? [] : [trace])),
     now,
     null,
   )
@@ -46,21 +49,28 @@ export function takeShares(index: PageIndex, removals: readonly SharedRemoval[],
 
 /** Updates the counters, and says what each removal has taken. */
 function settle({ writes }: PageIndex, shares: readonly Share[]): SharedRemoved[] {
-  const idsOf = (some: readonly Share[]) => some.flatMap(({ pages }) => pages.map(({ id }) => id))
-  const marked = new Map(writes.marked(idsOf(shares)).map((page) => [page.id, page]))
-  const removed = idsOf(shares.filter(({ removal: { soft = false } }) => !soft))
-  writes.uncount(removed.flatMap((id) => marked.get(id) ?? []))
-  return shares.map(({ removal, pages, isWhole }) => {
-    const taken = pages.flatMap(({ id, value }) => (marked.has(id) ? [{ url: marked.get(id)!.url, value }] : []))
-    const counts = valuesOf(removal.selection).map(() => 0)
-    for (const { value } of taken) counts[value]! += 1
-    return { counts, taken, isWhole }
+  const ids = shares.flatMap(({ places }) => places.flatMap((place) => place.ids))
+  const marked = new Map(writes.marked(ids).map((page) => [page.id, page]))
+  const removed: Marked[] = []
+  const results = shares.map(({ removal, places, isWhole }) => {
+    const { urls } = nothingOf(removal)
+    for (const { value, ids: own } of places) {
+      for (const id of own) {
+        const page = marked.get(id)
+        if (page === undefined) continue
+        urls[value]!.push(page.url)
+        if (removal.soft !== true) removed.push(page)
+      }
+    }
+    return { urls, isWhole }
   })
+  writes.uncount(removed)
+  return results
 }
 
 /** The result of a removal from a store without pages. */
 export function nothingOf({ selection }: SharedRemoval): SharedRemoved {
-  return { counts: valuesOf(selection).map(() => 0), taken: [], isWhole: true }
+  return { urls: valuesOf(selection).map(() => []), isWhole: true }
 }
 
 /** Makes pages dead or stale. Returns those that were not. */

@@ -105,6 +105,6 @@ export interface LocallyDone {
 
 /** An intent whose pages were removed from this cache together with those of others. */
 export interface RemovedTogether extends LocallyDone {
-  /** The removed pages, with the index of the key that selected each. */
-  taken: readonly { url: string; key: number }[]
+  /** The URLs of the removed pages, in the order of the keys. */
+  urls: readonly (readonly string[])[]
 }

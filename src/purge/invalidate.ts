@@ -131,13 +131,10 @@ export async function removeTogether(
   return intents.map((intent) => {
     const own = removed.splice(0, intent.groups.length)
     if (own.some(({ isWhole }) => !isWhole)) return null
-    const counts = intent.keys.map(() => 0)
+    const urls: (readonly string[])[] = intent.keys.map(() => [])
     for (const [number, { keys }] of intent.groups.entries())
-      for (const [index, key] of keys.entries()) counts[key] = own[number]!.counts[index]!
-    const taken = own.flatMap((removal, number) =>
-      removal.taken.map(({ url, value }) => ({ url, key: intent.groups[number]!.keys[value]! })),
-    )
-    return { intent, counts, taken, localTime }
+      for (const [index, key] of keys.entries()) urls[key] = own[number]!.urls[index]!
+    return { intent, counts: urls.map(({ length }) => length), urls, localTime }
   })
 }
 

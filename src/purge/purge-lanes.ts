@@ -214,7 +214,7 @@ export class PurgeLanes {
       return
     }
     this.#succeed(intents, group, carried)
-    this.#unreleased.push(...intents.filter((_, index) => done[index]!.taken.length > 0))
+    this.#unreleased.push(...intents.filter((_, index) => done[index]!.urls.some(({ length }) => length > 0)))
   }
 
   /** Releases the pages of recorded groups, so that they can be deleted. */
@@ -261,7 +261,7 @@ export class PurgeLanes {
     }
     if (others.length > 0)
       await this.#recordGroup(
-        others.map((intent) => ({ intent, counts: intent.keys.map(() => 0), taken: [], localTime: 0 })),
+        others.map((intent) => ({ intent, counts: intent.keys.map(() => 0), urls: [], localTime: 0 })),
         same,
       )
   }

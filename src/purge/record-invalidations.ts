@@ -62,9 +62,8 @@ export async function recordSlice(
 ): Promise<{ ids: readonly number[]; tracing: boolean }> {
   const { intent } = done
   const unconfirmed = toUnconfirmedColumn(done.unconfirmed)
-  const keys = toResults(done).slice(recorded.length, recorded.length + maxKeysPerTransaction)
   // Their URLs are in traces.
-  const results = keys.map((result) => ({ ...result, urls: [] }))
+  const results = toResults(done).slice(recorded.length, recorded.length + maxKeysPerTransaction)
   const ids = [...recorded, ...(await recordPurges(transaction, { ...options, at: intent.at, unconfirmed }, results))]
   const isLast = ids.length === intent.keys.length
   const trace = isLast ? await beginTraces(transaction, options.pages, intent.at, { ...intent, purges: ids }) : null
@@ -87,10 +86,7 @@ export async function recordWhole(
 ): Promise<void> {
   const at = all[0]!.intent.at
   const unconfirmed = toUnconfirmedColumn(all[0]!.unconfirmed)
-  const results = all.flatMap((done) => {
-    const urls = Map.groupBy(done.taken, ({ key }) => key)
-    return toResults(done).map((result, key) => ({ ...result, urls: (urls.get(key) ?? []).map(({ url }) => url) }))
-  })
+  const results = all.flatMap((done) => toResults(done, done.urls))
   await recordPurges(transaction, { ...options, at, unconfirmed }, results)
   await finish.execute(
     transaction,
@@ -98,8 +94,17 @@ export async function recordWhole(
   )
 }
 
-function toResults({ intent, everywhere, localTime }: DoneEverywhere): Omit<KeyResult, 'urls'>[] {
-  return intent.keys.map((key, index) => ({ invalidation: intent, key, pagesRemoved: everywhere[index]!, localTime }))
+function toResults(
+  { intent, everywhere, localTime }: DoneEverywhere,
+  urls: readonly (readonly string[])[] = [],
+): KeyResult[] {
+  return intent.keys.map((key, index) => ({
+    invalidation: intent,
+    key,
+    pagesRemoved: everywhere[index]!,
+    urls: urls[index] ?? [],
+    localTime,
+  }))
 }
 
 interface Finished {

@@ -38,8 +38,8 @@ export class RemovalGroups {
       try {
         const removed = await this.#pages.removeTogether(group.map(({ removal }) => removal))
         this.#waiting.unshift(...group.slice(removed.length))
-        for (const [index, { counts, isWhole }] of removed.entries()) {
-          const pages = counts.reduce((sum, count) => sum + count, 0)
+        for (const [index, { urls, isWhole }] of removed.entries()) {
+          const pages = urls.flat().length
           if (isWhole) group[index]!.resolve(pages)
           else this.#removeRest(group[index]!, pages)
         }

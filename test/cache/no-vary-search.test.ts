@@ -175,7 +175,7 @@ describe('a page that answers several queries is removed', () => {
     await get('/p?a=1&ref=x')
     await get('/p?a=1&ref=y')
     const selection = { kind: 'urls' as const, urls: [`${shopUrl}/p?b=2`] }
-    const removed = [{ counts: [1], taken: [{ url: `${shopUrl}/p?a=1`, value: 0 }], isWhole: true }]
+    const removed = [{ urls: [[`${shopUrl}/p?a=1`]], isWhole: true }]
     expect(await site.store.removeTogether([{ selection, soft: true }])).toEqual(removed)
     site.wait(1)
     expect(await get('/p?a=1&ref=y')).toBe('page 3')
