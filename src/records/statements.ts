@@ -125,7 +125,7 @@ function withStablePlan<Row>(db: RecordsDatabase, query: CompiledQuery<Row>): Co
  */
 export function givenRows<Row extends object>(
   rows: readonly Row[],
-  types: { readonly [column in keyof Row & string]: 'bigint' | 'text' },
+  types: { readonly [column in keyof Row & string]: 'bigint' | 'double precision' | 'text' },
 ): AliasedRawBuilder<Row, 'given'> {
   const columns = Object.entries(types) as [keyof Row & string, string][]
   const names = columns.map(([column], index) => sql`${sql.ref(`column${index + 1}`)} as ${sql.ref(column)}`)

@@ -1,5 +1,7 @@
 import { hourOf } from '../../lib/moment.ts'
 import type { RecordsTransaction } from '../../records/schema.ts'
+import { givenRows, prepareRows } from '../../records/statements.ts'
+import type { PurgeDeliveryRow } from '../../records/purge-rows.ts'
 import { addToHour } from '../log/rollups.ts'
 
 /** The state of a purge at a reverse proxy after an attempt. */
@@ -22,58 +24,115 @@ export async function settleDeliveries(
   proxy: string,
   settled: readonly Settled[],
 ): Promise<void> {
-  for (const same of Map.groupBy(settled, (each) =>
-    JSON.stringify([each.status, each.attempts, each.responseTime, each.error]),
-  ).values()) {
-    const { status, attempts, responseTime, error } = same[0]!
-    const ids = same.map(({ purgeId }) => purgeId)
-    await transaction
-      .updateTable('purge_deliveries')
-      .set({ status, attempts, response_time: responseTime, error, ...(status === 'delivered' && { key: null }) })
-      .where('proxy', '=', proxy)
-      .where('purge_id', 'in', ids)
-      .execute()
-    if (status !== 'delivered') continue
-    await deleteUnlogged(transaction, proxy, ids)
-    if (responseTime !== null) await raiseResponseTimes(transaction, ids, responseTime)
-  }
+  await setResults.execute(
+    transaction,
+    settled.map(({ purgeId, status, attempts, responseTime, error }) => ({
+      purge_id: purgeId,
+      proxy,
+      status,
+      attempts,
+      response_time: responseTime,
+      error,
+      keeps_key: Number(status !== 'delivered'),
+    })),
+  )
+  const delivered = settled.filter(({ status }) => status === 'delivered')
+  const logged = new Map(
+    (
+      await findPurges.execute(
+        transaction,
+        delivered.map(({ purgeId }) => ({ id: purgeId })),
+      )
+    ).map((row) => [row.id, row]),
+  )
+  await dropDeliveries.execute(
+    transaction,
+    delivered.flatMap(({ purgeId }) => (logged.has(purgeId) ? [] : [{ purge_id: purgeId, proxy }])),
+  )
+  const slower = delivered.flatMap(({ purgeId, responseTime }) => {
+    const purge = logged.get(purgeId)
+    const isSlower = purge !== undefined && responseTime !== null && responseTime > (purge.response_time ?? -1)
+    return isSlower ? [{ purge, responseTime }] : []
+  })
+  await raiseResponseTimes(transaction, slower)
 }
 
-async function deleteUnlogged(transaction: RecordsTransaction, proxy: string, ids: readonly number[]): Promise<void> {
-  await transaction
-    .deleteFrom('purge_deliveries')
-    .where('proxy', '=', proxy)
-    .where('purge_id', 'in', ids)
-    .where('purge_id', 'not in', (eb) => eb.selectFrom('purges').select('id').where('id', 'in', ids))
-    .execute()
+interface Result extends Pick<PurgeDeliveryRow, 'purge_id' | 'proxy' | 'status' | 'response_time' | 'error'> {
+  attempts: number
+  /** 1 or 0. */
+  keeps_key: number
+}
+
+interface LoggedPurge {
+  id: number
+  created_at: number
+  /** Milliseconds. */
+  response_time: number | null
 }
 
 async function raiseResponseTimes(
   transaction: RecordsTransaction,
-  ids: readonly number[],
-  responseTime: number,
+  slower: readonly { purge: LoggedPurge; responseTime: number }[],
 ): Promise<void> {
-  const slower = await transaction
-    .selectFrom('purges')
-    .select(['id', 'created_at', 'response_time'])
-    .where('id', 'in', ids)
-    .where((eb) => eb.or([eb('response_time', 'is', null), eb('response_time', '<', responseTime)]))
-    .execute()
-  if (slower.length === 0) return
-  await transaction
-    .updateTable('purges')
-    .set({ response_time: responseTime })
-    .where(
-      'id',
-      'in',
-      slower.map((row) => row.id),
-    )
-    .execute()
-  for (const [hour, rows] of Map.groupBy(slower, (row) => hourOf(row.created_at))) {
-    const added = rows.reduce((sum, row) => sum + responseTime - (row.response_time ?? 0), 0)
+  await setResponseTimes.execute(
+    transaction,
+    slower.map(({ purge: { id }, responseTime }) => ({ response_time: responseTime, id })),
+  )
+  for (const [hour, same] of Map.groupBy(slower, ({ purge }) => hourOf(purge.created_at))) {
     await addToHour(transaction, hour, {
-      responses: rows.filter((row) => row.response_time === null).length,
-      responseTime: added,
+      responses: same.filter(({ purge }) => purge.response_time === null).length,
+      responseTime: same.reduce((sum, { purge, responseTime }) => sum + responseTime - (purge.response_time ?? 0), 0),
     })
   }
 }
+
+const setResults = prepareRows<Result>(
+  ['purge_id', 'proxy', 'status', 'attempts', 'response_time', 'error', 'keeps_key'],
+  (rows, db) =>
+    db
+      .updateTable('purge_deliveries')
+      .from(
+        givenRows(rows, {
+          purge_id: 'bigint',
+          proxy: 'text',
+          status: 'text',
+          attempts: 'bigint',
+          response_time: 'double precision',
+          error: 'text',
+          keeps_key: 'bigint',
+        }),
+      )
+      .set((eb) => ({
+        status: eb.ref('given.status'),
+        attempts: eb.ref('given.attempts'),
+        response_time: eb.ref('given.response_time'),
+        error: eb.ref('given.error'),
+        key: eb
+          .case()
+          .when('given.keeps_key', '=', eb.lit(1))
+          .then(eb.ref('purge_deliveries.key'))
+          .else(eb.lit(null))
+          .end(),
+      }))
+      .whereRef('purge_deliveries.purge_id', '=', 'given.purge_id')
+      .whereRef('purge_deliveries.proxy', '=', 'given.proxy'),
+)
+
+const findPurges = prepareRows<{ id: number }, LoggedPurge>(['id'], (rows, db) =>
+  db
+    .selectFrom(givenRows(rows, { id: 'bigint' }))
+    .innerJoin('purges', 'purges.id', 'given.id')
+    .select(['purges.id', 'purges.created_at', 'purges.response_time']),
+)
+
+const dropDeliveries = prepareRows<{ purge_id: number; proxy: string }>(['purge_id', 'proxy'], (rows, db) =>
+  db.deleteFrom('purge_deliveries').where((eb) => eb.or(rows.map((row) => eb.and(row)))),
+)
+
+const setResponseTimes = prepareRows<{ response_time: number; id: number }>(['response_time', 'id'], (rows, db) =>
+  db
+    .updateTable('purges')
+    .from(givenRows(rows, { response_time: 'double precision', id: 'bigint' }))
+    .set((eb) => ({ response_time: eb.ref('given.response_time') }))
+    .whereRef('purges.id', '=', 'given.id'),
+)
