@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
 import { EvictionOrder, type DeadPage, type LeastUsed } from './eviction-order.ts'
-import { live } from './page-reads.ts'
+import { live, ofCurrentEpoch } from './page-reads.ts'
+import { countedColumns, type CountedPage } from './page-writes.ts'
 import { pageTypes, type PageType } from './page.ts'
 
 /** The place of a page in the order of URLs. */
@@ -8,6 +9,11 @@ export interface PlaceByUrl {
   id: number
   url: string
   keyHash: number
+}
+
+/** A page of a cleared type, which is not current, is no longer live. A query without it could take long to find the next page. */
+export interface TaggedPage extends CountedPage {
+  isCurrent: number
 }
 
 /** Goes from trace to trace: an open one may have a million pages. */
@@ -24,8 +30,8 @@ const getReleased = `
 /** Selects the next pages to remove in slices, so that no complete list is ever in memory. */
 export class PageChoices {
   readonly #getTagsQuery: Statement<[string], { value: number; id: number }>
-  readonly #getTaggedQuery: Statement<[number, number, number], number>
-  readonly #getAtUrlsQuery: Statement<[string], { value: number; id: number }>
+  readonly #getTaggedQuery: Statement<[number, number, number], TaggedPage>
+  readonly #getAtUrlsQuery: Statement<[string], CountedPage & { value: number }>
   readonly #getUrlsQuery: Statement<[string, number, number, number], PlaceByUrl>
   readonly #evictionOrder: EvictionOrder
   readonly #getExpiredQuery: Statement<[number, number], number>
@@ -44,14 +50,12 @@ export class PageChoices {
     this.#getTagsQuery = database.prepare(
       'SELECT j.key AS value, t.id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value',
     )
-    this.#getTaggedQuery = database
-      .prepare<[number, number, number], number>(
-        `SELECT l.page_id FROM page_tag l WHERE l.tag_id = +? AND l.page_id > +?
-           AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = l.page_id) ORDER BY l.page_id LIMIT +?`,
-      )
-      .pluck()
+    this.#getTaggedQuery = database.prepare(`
+      SELECT ${countedColumns}, ${ofCurrentEpoch} AS isCurrent FROM page_tag l CROSS JOIN page p ON p.id = l.page_id
+      WHERE l.tag_id = +? AND l.page_id > +? AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = l.page_id)
+      ORDER BY l.page_id LIMIT +?`)
     this.#getAtUrlsQuery = database.prepare(
-      `SELECT j.key AS value, p.id FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND ${live}`,
+      `SELECT j.key AS value, ${countedColumns} FROM json_each(?) j CROSS JOIN page p ON p.url = j.value AND ${live}`,
     )
     this.#getUrlsQuery = database.prepare(
       `SELECT id, url, key_hash AS keyHash FROM page WHERE (url, key_hash, id) > (?, ?, ?)
@@ -90,13 +94,13 @@ export class PageChoices {
     return this.#getTagsQuery.all(JSON.stringify(tags))
   }
 
-  /** The next pages with a tag, by id. */
-  tagged(tag: number, after: number, limit: number): number[] {
+  /** The next pages with a tag, by id, without dead ones. */
+  tagged(tag: number, after: number, limit: number): TaggedPage[] {
     return this.#getTaggedQuery.all(tag, after, limit)
   }
 
-  /** The pages at URLs, with the index of their URL in the list. */
-  atUrls(urls: readonly string[]): { value: number; id: number }[] {
+  /** The live pages at URLs, with the index of their URL in the list. */
+  atUrls(urls: readonly string[]): (CountedPage & { value: number })[] {
     return this.#getAtUrlsQuery.all(JSON.stringify(urls))
   }
 

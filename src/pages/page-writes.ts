@@ -5,7 +5,7 @@ import { hitsOf, sealOf, toMicroseconds, toPage, toRecord, type PageRow } from '
 import type { Counters, Sums } from './counters.ts'
 import { decayedHits } from './decayed-hits.ts'
 import type { EvictionCause, Evictions } from './evictions.ts'
-import { live, ofCurrentEpoch, type StoredBody } from './page-reads.ts'
+import { live, type StoredBody } from './page-reads.ts'
 import { TagLinks } from './tag-links.ts'
 
 /** The removal that removed a page, and the index of the tag or URL that selected it. */
@@ -21,12 +21,16 @@ function columnsOf({ file, fileSize, at, size, digest }: StoredBody) {
 
 type StoredRow = PageRow & { epoch: number; original_size: number; generation_us: number }
 
-/** A page that was made dead or stale. */
-export interface Marked extends Omit<Sums, 'count'> {
+/** A page with what it adds to the counters of its type. */
+export interface CountedPage extends Omit<Sums, 'count'> {
   id: number
   url: string
   type: PageType
 }
+
+/** The columns of a `CountedPage`. */
+export const countedColumns =
+  'p.id, p.url, p.type, p.original_size AS originalSize, p.size, p.generation_us AS generationUs, p.hits, p.hit_us AS hitUs'
 
 /** Changes pages, their tags and counters. Every method runs inside the caller's transaction. */
 export class PageWrites {
@@ -37,9 +41,9 @@ export class PageWrites {
   readonly #getInFileQuery: Statement<[number, string], PageRow>
   readonly #relocateQuery: Statement<[Record<string, unknown>]>
   readonly #tags: TagLinks
-  readonly #markedQuery: Statement<[string], Marked>
+  readonly #getLiveQuery: Statement<[string], CountedPage>
   readonly #evictions: Evictions
-  readonly #buryQuery: Statement<[number | null, number | null, string], number>
+  readonly #buryQuery: Statement<[number | null, number | null, string]>
   readonly #stalenQuery: Statement<[number, number | null, number | null, string], number>
   readonly #refreshQuery: Statement<[number]>
   readonly #hitQuery: Statement<[number, number, number, number], { type: PageType }>
@@ -60,14 +64,11 @@ export class PageWrites {
       'UPDATE page SET file = @file, file_size = @file_size, at = @at, seal = @seal WHERE id = @id',
     )
     this.#tags = new TagLinks(database)
-    this.#markedQuery = database.prepare(`
-      SELECT p.id, p.url, p.type, p.original_size AS originalSize, p.size, p.generation_us AS generationUs, p.hits, p.hit_us AS hitUs
-      FROM json_each(?) j CROSS JOIN page p ON p.id = j.value WHERE ${ofCurrentEpoch}`)
-    this.#buryQuery = database
-      .prepare<[number | null, number | null, string], number>(`
-         INSERT INTO dead (page_id, trace, value) SELECT value, ?, ? FROM json_each(?) WHERE true
-         ON CONFLICT DO NOTHING RETURNING page_id`)
-      .pluck()
+    this.#getLiveQuery = database.prepare(
+      `SELECT ${countedColumns} FROM page p WHERE p.id IN (SELECT value FROM json_each(?)) AND ${live}`,
+    )
+    this.#buryQuery = database.prepare(`
+      INSERT INTO dead (page_id, trace, value) SELECT value, ?, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`)
     this.#stalenQuery = database
       .prepare<[number, number | null, number | null, string], number>(`
          INSERT INTO stale (page_id, at, trace, value) SELECT value, ?, ?, ? FROM json_each(?) WHERE true
@@ -151,28 +152,35 @@ export class PageWrites {
     this.#tags.link(pages)
   }
 
+  /** Makes pages dead that were not, and subtracts them from the counters. Returns how many these were. */
+  kill(ids: readonly number[]): number {
+    const pages = this.live(ids)
+    this.bury(pages)
+    this.uncount(pages)
+    return pages.length
+  }
+
+  /** The pages among the given ones that are live. */
+  live(ids: readonly number[]): CountedPage[] {
+    return this.#getLiveQuery.all(JSON.stringify(ids))
+  }
+
   /**
-   * Makes pages dead; their bodies and rows are removed later, with a trace only after their URLs were read. Returns
-   * how many were live.
+   * Makes live pages dead, but leaves them in the counters. Their bodies and rows are removed later, with a trace only after their URLs
+   * were read.
    */
-  kill(ids: readonly number[], place: PlaceInTrace | null = null): number {
-    const killed = this.marked(this.bury(ids, place))
-    this.uncount(killed)
-    return killed.length
+  bury(pages: readonly { id: number }[], place: PlaceInTrace | null = null): void {
+    if (pages.length > 0) this.#buryQuery.run(place?.trace ?? null, place?.value ?? null, idsOf(pages))
   }
 
-  /** Makes pages dead, but still counted. Returns those that were not dead before. */
-  bury(ids: readonly number[], place: PlaceInTrace | null): number[] {
-    return this.#buryQuery.all(place?.trace ?? null, place?.value ?? null, JSON.stringify(ids))
-  }
-
-  /** The pages among those just made dead or stale that had been live: not those of a cleared type. */
-  marked(ids: readonly number[]): Marked[] {
-    return this.#markedQuery.all(JSON.stringify(ids))
+  /** Makes live pages stale from a time in milliseconds since the epoch. Returns those that were not stale before. */
+  stalen<Page extends { id: number }>(pages: readonly Page[], at: number, place: PlaceInTrace | null): Page[] {
+    const fresh = new Set(this.#stalenQuery.all(at, place?.trace ?? null, place?.value ?? null, idsOf(pages)))
+    return pages.filter(({ id }) => fresh.has(id))
   }
 
   /** Subtracts pages that were made dead from the counters. */
-  uncount(pages: readonly Marked[]): void {
+  uncount(pages: readonly CountedPage[]): void {
     for (const [type, same] of Map.groupBy(pages, (page) => page.type))
       this.#counters.subtract(type, {
         count: same.length,
@@ -184,11 +192,6 @@ export class PageWrites {
       })
   }
 
-  /** Makes pages stale from a time in milliseconds since the epoch. Returns those that were not stale before. */
-  stalen(ids: readonly number[], at: number, place: PlaceInTrace | null): number[] {
-    return this.#stalenQuery.all(at, place?.trace ?? null, place?.value ?? null, JSON.stringify(ids))
-  }
-
   /** Adds hits to pages that are still live. */
   addHits(hits: readonly StoredHits[]): void {
     for (const { page, hits: count, ms, usedAt } of hits) {
@@ -198,4 +201,8 @@ export class PageWrites {
       this.#counters.add(row.type, { count: 0, originalSize: 0, size: 0, generationUs: 0, hits: count, hitUs })
     }
   }
+}
+
+function idsOf(pages: readonly { id: number }[]): string {
+  return JSON.stringify(pages.map(({ id }) => id))
 }

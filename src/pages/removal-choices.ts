@@ -1,18 +1,19 @@
 import type { PageIndex } from './page-index.ts'
+import type { CountedPage } from './page-writes.ts'
 import type { Selection } from './page-store.ts'
 import { searchTagOf } from './search-tags.ts'
 
 /** Pages removed, or names looked up, per transaction of a long removal: a few milliseconds. */
 export const slice = 1_000
 
-/** Pages with the index of the tag or URL that selects them. */
+/** Live pages with the index of the tag or URL that selects them. */
 export interface ChosenPages {
   value: number
-  ids: number[]
+  pages: CountedPage[]
 }
 
 /**
- * Selects the next pages to remove; `more` says whether there may be others. Each call continues where the last one
+ * Selects the next pages to remove, each once; `more` says whether there may be others. Each call continues where the last one
  * ended.
  */
 export type Choice = (index: PageIndex) => { places: ChosenPages[]; more: boolean }
@@ -42,13 +43,13 @@ export function taggedChoice(tags: readonly string[], most = slice, knownTags = 
     }
     for (let left = most; left > 0 && known.length > 0;) {
       const { value, id } = known[0]!
-      const ids = index.choices.tagged(id, after, left)
-      if (ids.length > 0) places.push({ value, ids })
-      after = ids.length < left ? 0 : ids.at(-1)!
-      if (ids.length < left) known.shift()
-      left -= Math.max(1, ids.length)
+      const pages = index.choices.tagged(id, after, left)
+      places.push({ value, pages: pages.filter(({ isCurrent }) => isCurrent === 1) })
+      after = pages.length < left ? 0 : pages.at(-1)!.id
+      if (pages.length < left) known.shift()
+      left -= Math.max(1, pages.length)
     }
-    return { places, more: known.length > 0 || first < tags.length }
+    return { places: distinct(places), more: known.length > 0 || first < tags.length }
   }
 }
 
@@ -63,16 +64,24 @@ export function urlChoice(urls: readonly string[], most = slice): Choice {
     const found = index.choices.atUrls(urls.slice(first, first + slice))
     const places = [...Map.groupBy(found, ({ value }) => value)].map(([value, pages]) => ({
       value: first + value,
-      ids: pages.map(({ id }) => id),
+      pages,
     }))
     first += slice
-    if (shared === null || first < urls.length) return { places, more: first < urls.length }
+    if (shared === null || first < urls.length) return { places: distinct(places), more: first < urls.length }
     const others = shared(index)
-    return {
-      places: [...places, ...others.places.map(({ value, ids }) => ({ value: values[value]!, ids }))],
-      more: others.more,
-    }
+    const all = [...places, ...others.places.map(({ value, pages }) => ({ value: values[value]!, pages }))]
+    return { places: distinct(all), more: others.more }
   }
+}
+
+/** Leaves each page to the first tag or URL that selects it. */
+function distinct(places: ChosenPages[]): ChosenPages[] {
+  if (places.length < 2) return places
+  const seen = new Set<number>()
+  return places.map(({ value, pages }) => ({
+    value,
+    pages: pages.filter(({ id }) => seen.size < seen.add(id).size),
+  }))
 }
 
 /** The longest that matching blocks the event loop at once, in milliseconds, whatever the pattern and the URLs. */

@@ -3,6 +3,7 @@ import { faultOf } from './faults.ts'
 import type { PlaceByUrl } from './page-choices.ts'
 import type { PageIndex } from './page-index.ts'
 import type { PageType } from './page.ts'
+import type { CountedPage } from './page-writes.ts'
 import type { RemoveOptions, Selection, SharedRemoval, SharedRemoved } from './page-store.ts'
 import { lookAt, type Places } from './places.ts'
 import { matchFor, slice, taggedChoice, urlChoice, type Choice } from './removal-choices.ts'
@@ -112,7 +113,7 @@ export class Remover {
       const take = (index: PageIndex): number => {
         const chosen = choose(index)
         more = chosen.more
-        return chosen.places.reduce((sum, { ids, value }) => sum + this.#takePages(index, ids, value, options), 0)
+        return chosen.places.reduce((sum, { pages, value }) => sum + this.#takePages(index, pages, value, options), 0)
       }
       if (slices === 0) removed += await this.#log(selection, options, null, take)
       else removed += await shared.write((index) => index.write(() => take(index)))
@@ -122,11 +123,11 @@ export class Remover {
     return removed
   }
 
-  #takePages(index: PageIndex, ids: readonly number[], value: number, options: RemoveOptions): number {
-    const pages = index.writes.marked(mark(index, ids, value, options, this.#options.now()))
-    if (options.soft !== true) index.writes.uncount(pages)
-    options.onTaken?.(value, pages.length)
-    return pages.length
+  #takePages(index: PageIndex, pages: readonly CountedPage[], value: number, options: RemoveOptions): number {
+    const taken = mark(index, pages, value, options, this.#options.now())
+    if (options.soft !== true) index.writes.uncount(taken)
+    options.onTaken?.(value, taken.length)
+    return taken.length
   }
 
   /** Scans the URLs of all current pages. Pages stored meanwhile were fetched after the fence. */
@@ -142,7 +143,9 @@ export class Remover {
       after = pages[read - 1]!
       const found = ids.filter((id) => id <= last)
       if (found.length > 0)
-        removed += await shared.write((index) => index.write(() => this.#takePages(index, found, 0, options)))
+        removed += await shared.write((index) =>
+          index.write(() => this.#takePages(index, index.writes.live(found), 0, options)),
+        )
       await yieldToOthers()
     }
     // A pattern may match a query that such a page answers, whatever its own.

@@ -1,7 +1,7 @@
 import type { PageIndex } from './page-index.ts'
 import type { RemoveOptions, SharedRemoval, SharedRemoved } from './page-store.ts'
-import type { Marked } from './page-writes.ts'
-import { knownAmong, taggedChoice, urlChoice, type ChosenPages } from './removal-choices.ts'
+import type { CountedPage } from './page-writes.ts'
+import { knownAmong, taggedChoice, urlChoice } from './removal-choices.ts'
 
 /** Pages removed per shared transaction: a few milliseconds. */
 const sharedPages = 1_000
@@ -11,14 +11,6 @@ const sharedPages = 1_000
  */
 const pagesOfOne = 250
 
-/** What one removal marked. */
-interface Share {
-  removal: SharedRemoval
-  places: readonly ChosenPages[]
-  count: number
-  isWhole: boolean
-}
-
 /**
  * Removes pages for as many of the removals as one transaction allows. What all of them have in common is read and written once, since a
  * query costs more than its rows. @param now milliseconds since the epoch
@@ -26,45 +18,29 @@ interface Share {
 export function takeShares(index: PageIndex, removals: readonly SharedRemoval[], now: number): SharedRemoved[] {
   const tags = removals.flatMap(({ selection }) => (selection.kind === 'tags' ? selection.tags : []))
   const knownTags = knownAmong(index, tags)
-  const shares: Share[] = []
-  for (let left = sharedPages; shares.length < removals.length && left > 0;) {
-    const removal = removals[shares.length]!
+  const results: SharedRemoved[] = []
+  const removed: CountedPage[] = []
+  const traces: number[] = []
+  for (let left = sharedPages; results.length < removals.length && left > 0;) {
+    const removal = removals[results.length]!
+    const { selection, trace } = removal
     const most = Math.min(left, pagesOfOne)
-    const { selection } = removal
-    const choice =
+    const choose =
       selection.kind === 'tags' ? taggedChoice(selection.tags, most, knownTags) : urlChoice(selection.urls, most)
-    const { places: chosen, more } = choice(index)
-    const places = chosen.map(({ ids, value }) => ({ value, ids: mark(index, ids, value, removal, now) }))
-    const count = places.reduce((sum, { ids }) => sum + ids.length, 0)
-    left -= 1 + count
-    shares.push({ removal, places, count, isWhole: !more })
-  }
-  index.traces.open(
-    shares.flatMap(({ removal: { trace }, count }) => (trace === undefined || count === 0 ? [] : [trace])),
-    now,
-    null,
-  )
-  return settle(index, shares)
-}
-
-/** Updates the counters, and says what each removal has taken. */
-function settle({ writes }: PageIndex, shares: readonly Share[]): SharedRemoved[] {
-  const ids = shares.flatMap(({ places }) => places.flatMap((place) => place.ids))
-  const marked = new Map(writes.marked(ids).map((page) => [page.id, page]))
-  const removed: Marked[] = []
-  const results = shares.map(({ removal, places, isWhole }) => {
+    const { places, more } = choose(index)
     const { urls } = nothingOf(removal)
-    for (const { value, ids: own } of places) {
-      for (const id of own) {
-        const page = marked.get(id)
-        if (page === undefined) continue
-        urls[value]!.push(page.url)
-        if (removal.soft !== true) removed.push(page)
-      }
+    left -= 1
+    for (const { value, pages } of places) {
+      const marked = mark(index, pages, value, removal, now)
+      for (const page of marked) urls[value]!.push(page.url)
+      if (removal.soft !== true) removed.push(...marked)
+      left -= marked.length
+      if (trace !== undefined && marked.length > 0) traces.push(trace)
     }
-    return { urls, isWhole }
-  })
-  writes.uncount(removed)
+    results.push({ urls, isWhole: !more })
+  }
+  index.traces.open([...new Set(traces)], now, null)
+  index.writes.uncount(removed)
   return results
 }
 
@@ -73,16 +49,18 @@ export function nothingOf({ selection }: SharedRemoval): SharedRemoved {
   return { urls: valuesOf(selection).map(() => []), isWhole: true }
 }
 
-/** Makes pages dead or stale. Returns those that were not. */
-export function mark(
+/** Makes live pages dead or stale. Returns those that were neither. */
+export function mark<Page extends { id: number }>(
   { writes }: PageIndex,
-  ids: readonly number[],
+  pages: readonly Page[],
   value: number,
   { soft = false, trace }: RemoveOptions,
   now: number,
-): number[] {
+): readonly Page[] {
   const place = trace === undefined ? null : { trace, value }
-  return soft ? writes.stalen(ids, now, place) : writes.bury(ids, place)
+  if (soft) return writes.stalen(pages, now, place)
+  writes.bury(pages, place)
+  return pages
 }
 
 function valuesOf(selection: SharedRemoval['selection']): readonly string[] {

@@ -102,7 +102,7 @@ it('a page that is cleaned up leaves no links of its tags, even if they changed'
   const index = openIndex(placesIn(directory), console.warn)
   onTestFinished(() => index.close())
   const tags = index.choices.knownTags(['before', 'after', 'gone', 'left'])
-  const links = () => tags.map(({ id }) => index.choices.tagged(id, 0, 10))
+  const links = () => tags.map(({ id }) => index.choices.tagged(id, 0, 10).map((page) => page.id))
   expect(links()).toEqual([[left.id], [gone.id], [gone.id], [left.id]])
   index.write(() => index.choices.drop([gone.id]))
   expect(links()).toEqual([[left.id], [], [], [left.id]])

@@ -178,7 +178,9 @@ describe('the space of removed pages', () => {
     // The rows of the dead pages are gone already.
     const index = openIndex(placesIn(directory), console.warn)
     index.write(() => {
-      const ids = index.choices.knownTags(['most']).flatMap(({ id }) => index.choices.tagged(id, 0, 100))
+      const ids = index.choices
+        .knownTags(['most'])
+        .flatMap(({ id }) => index.choices.tagged(id, 0, 100).map((page) => page.id))
       index.writes.kill(ids)
       index.choices.drop(ids)
     })

@@ -12,14 +12,20 @@ async function openFilled(tags: number): Promise<{ index: PageIndex; pages: numb
   const index = openPages(placesIn(directory), () => {})
   onTestFinished(() => index.close())
   const names = Array.from({ length: tags }, (_, number) => `tag-${number}`)
-  const pages = index.choices.knownTags(names).map(({ id }) => index.choices.tagged(id, 0, pagesOfTag))
+  const pages = index.choices
+    .knownTags(names)
+    .map(({ id }) => index.choices.tagged(id, 0, pagesOfTag).map((page) => page.id))
   return { index, pages }
+}
+
+function toPages(ids: readonly number[]): { id: number }[] {
+  return ids.map((id) => ({ id }))
 }
 
 function bury(index: PageIndex, pages: readonly number[][], traces: readonly number[]): void {
   index.write(() => {
     index.traces.open(traces, 1, null)
-    for (const [place, trace] of traces.entries()) index.writes.bury(pages[place]!, { trace, value: 0 })
+    for (const [place, trace] of traces.entries()) index.writes.bury(toPages(pages[place]!), { trace, value: 0 })
   })
 }
 
@@ -43,8 +49,8 @@ it('releases the stale pages of a trace in slices', async () => {
   const { index, pages } = await openFilled(250)
   index.write(() => {
     index.traces.open([16, 32], 1, null)
-    index.writes.stalen(pages.flat().slice(10), 1, { trace: 16, value: 0 })
-    index.writes.stalen(pages[0]!, 1, { trace: 32, value: 0 })
+    index.writes.stalen(toPages(pages.flat().slice(10)), 1, { trace: 16, value: 0 })
+    index.writes.stalen(toPages(pages[0]!), 1, { trace: 32, value: 0 })
   })
   expect(index.write(() => index.traces.release([16, 32]))).toBe(true)
   expect(index.traces.abandoned(2)).toEqual([16, 32])
