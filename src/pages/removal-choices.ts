@@ -7,7 +7,7 @@ import { searchTagOf } from './search-tags.ts'
 export const slice = 1_000
 
 /** Live pages with the index of the tag or URL that selects them. */
-export interface ChosenPages {
+interface ChosenPages {
   value: number
   pages: CountedPage[]
 }
