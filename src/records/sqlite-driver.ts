@@ -13,7 +13,6 @@ import {
   type SelectQueryNode,
   type TransactionSettings,
 } from 'kysely'
-import { letVisitorsIn } from '../lib/priority.ts'
 import { toRecordsError } from './errors.ts'
 import { unsynced } from './locks.ts'
 import type { Presence } from './presence.ts'
@@ -58,10 +57,7 @@ class SqliteDriver implements Driver {
 
   /** SQLite answers at once, so a chain of transactions would run in a single turn, while visitors wait. */
   async acquireConnection(): Promise<DatabaseConnection> {
-    if (performance.now() - this.#connection.firstInTurn > mostPerTurn) {
-      letVisitorsIn()
-      await nextTurn()
-    }
+    if (performance.now() - this.#connection.firstInTurn > mostPerTurn) await nextTurn()
     return this.#connection
   }
 
