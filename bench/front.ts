@@ -54,6 +54,7 @@ try {
   const arrangement: Arrangement = {
     shop,
     connections: Number(values.connections),
+    rounds,
     seconds: Number(values.seconds),
     unseen: (prefix = category) => `${prefix}new-${(serial += 1)}-`,
   }
@@ -96,8 +97,12 @@ async function measure(shape: Shape, measured: readonly Contender[]): Promise<Ro
       const busy = watchServerCore()
       const { value, note }: Measured = await shape.measure(contender)
       ;(results[contender.name] ??= []).push(value)
-      const share = `core ${Math.round(busy() * 100)} % busy`
-      const notes = [note, share, settled > 1000 && `${settled.toFixed(0)} ms until it was idle`].filter(Boolean)
+      const share = busy()
+      const notes = [
+        note,
+        share > 0 && `core ${Math.round(share * 100)} % busy`,
+        settled > 1000 && `${settled.toFixed(0)} ms until it was idle`,
+      ].filter(Boolean)
       console.error(
         `${shape.name}, round ${round}: ${contender.name} ${shown(value)} ${shape.unit} (${notes.join(', ')})`,
       )

@@ -3,9 +3,10 @@
  *
  *   npx node bench/hit-under-load.ts [--rounds 3] [--seconds 10] [--per-second 300] [--json]
  *
- * Visits cached pages at a fixed rate, alternately on an idle daemon and while `cache:stats`, `vendor:cache:clear --type buybox` and
- * `warmup:start --wait` run continuously. Prints medians over the rounds; the ratio is that of the 99th percentiles. The daemon runs on
- * core 0; visitors, shop and commands share core 1, with priority for the visitors.
+ * Visits cached pages at a fixed rate: in turn on an idle daemon, while commands run that do not ask it, and while `cache:stats`,
+ * `vendor:cache:clear --type buybox` and `warmup:start --wait` run continuously. That work runs for a while before the first round.
+ * Prints medians over the rounds; the ratios are those of the 99th percentiles. The daemon runs on core 0; visitors, shop and commands
+ * share core 1, with priority for the visitors. The second turn shows how much they are delayed there.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -20,6 +21,12 @@ import { median } from './lib/statistics.ts'
 
 const pages = Array.from({ length: 200 }, (_, i) => `/category/${i}`)
 const buyboxes = Array.from({ length: 500 }, (_, i) => `/buybox/${i}`)
+
+/** In seconds, until V8 has compiled what that work needs: it comes in bursts. A daemon runs for months. */
+const warmFor = 90
+const turns = ['idle', 'commands', 'busy'] as const
+type Turn = (typeof turns)[number]
+type Round = Record<Turn, Latencies>
 
 const { values } = parseArgs({
   options: {
@@ -49,16 +56,17 @@ try {
     seconds: Number(values.seconds),
     connections: 8,
   }
-  await measure({ ...visits, seconds: 2 })
-  const quiet: Latencies[] = []
-  const busy: Latencies[] = []
+  await besideWork({ stats: 0, clears: 0, warmups: 0 }, () => measure({ ...visits, seconds: warmFor }))
+  const rounds: Round[] = []
   const work: Work = { stats: 0, clears: 0, warmups: 0 }
   for (let round = 1; round <= Number(values.rounds); round++) {
-    quiet.push(await measure(visits))
-    busy.push(await besideWork(work, () => measure(visits)))
-    console.error(`round ${round}: idle ${JSON.stringify(quiet.at(-1))}, busy ${JSON.stringify(busy.at(-1))}`)
+    const idle = await measure(visits)
+    const commands = await besideCommands(() => measure(visits))
+    const busy = await besideWork(work, () => measure(visits))
+    rounds.push({ idle, commands, busy })
+    console.error(`round ${round}: ${JSON.stringify(rounds.at(-1))}`)
   }
-  report(quiet, busy, work)
+  report(rounds, work)
 } finally {
   await daemon.stop()
   await origin.stop()
@@ -97,26 +105,38 @@ async function measure(visits: Visits): Promise<Latencies> {
 
 /** Runs `during` while commands and warmups run, and counts how many of those completed. */
 async function besideWork(work: Work, during: () => Promise<Latencies>): Promise<Latencies> {
+  const looking = async () => {
+    await command('cache:stats', '--json')
+    work.stats++
+  }
+  const clearing = async () => {
+    await command('vendor:cache:clear', '--type', 'buybox')
+    work.clears++
+    await command('warmup:start', '--wait')
+    work.warmups++
+  }
+  return await beside([looking, clearing], during)
+}
+
+/** Runs `during` while commands run that ask nothing of the daemon. */
+async function besideCommands(during: () => Promise<Latencies>): Promise<Latencies> {
+  return await beside([() => command('cache:stats', '--help')], during)
+}
+
+/** Runs `during` while each piece of work is repeated. A failed one ends the measurement at once. */
+async function beside(work: readonly (() => Promise<void>)[], during: () => Promise<Latencies>): Promise<Latencies> {
   let over = false
-  const looking = (async () => {
-    for (; !over; work.stats++) await command('cache:stats', '--json')
-  })()
-  const clearing = (async () => {
-    while (!over) {
-      await command('vendor:cache:clear', '--type', 'buybox')
-      work.clears++
-      await command('warmup:start', '--wait')
-      work.warmups++
-    }
-  })()
-  // A failed command ends the measurement at once.
-  const failed = Promise.all([looking, clearing])
-  const failure = new Promise<never>((_, reject) => failed.catch(reject))
+  const all = Promise.all(
+    work.map(async (once) => {
+      while (!over) await once()
+    }),
+  )
+  const failure = new Promise<never>((_, reject) => all.catch(reject))
   try {
     return await Promise.race([during(), failure])
   } finally {
     over = true
-    await failed
+    await all
   }
 }
 
@@ -125,22 +145,19 @@ async function command(...args: string[]): Promise<void> {
   if (code !== 0) throw new Error(`${args.join(' ')} exited with ${code}:\n${stderr}\n${daemon.logs()}`)
 }
 
-function report(quiet: readonly Latencies[], busy: readonly Latencies[], work: Work): void {
-  const middle = (rounds: readonly Latencies[]) => ({
-    p50: median(rounds.map((round) => round.p50)),
-    p99: median(rounds.map((round) => round.p99)),
-    max: median(rounds.map((round) => round.max)),
-  })
-  const result = { quiet: middle(quiet), busy: middle(busy), multiple: middle(busy).p99 / middle(quiet).p99, work }
-  if (values.json) return console.log(JSON.stringify(result))
+function report(rounds: readonly Round[], work: Work): void {
+  if (values.json) return console.log(JSON.stringify({ rounds, work }))
+  const middle = (turn: Turn, figure: keyof Latencies) => median(rounds.map((round) => round[turn][figure]))
+  const names = { idle: 'idle', commands: 'beside commands that do not ask the daemon', busy: 'busy' }
   console.log('| milliseconds | median | 99th percentile | slowest |\n|---|---|---|---|')
-  for (const name of ['quiet', 'busy'] as const) {
-    const { p50, p99, max } = result[name]
-    console.log(
-      `| ${name === 'quiet' ? 'idle' : name} | ${[p50, p99, max].map((value) => value.toFixed(2)).join(' | ')} |`,
-    )
+  for (const turn of turns) {
+    const cells = (['p50', 'p99', 'max'] as const).map((figure) => middle(turn, figure).toFixed(2))
+    console.log(`| ${names[turn]} | ${cells.join(' | ')} |`)
   }
-  console.log(`\n99th percentile, busy ÷ idle: ${result.multiple.toFixed(2)}`)
+  const [idle, commands, busy] = turns.map((turn) => middle(turn, 'p99')) as [number, number, number]
+  console.log(
+    `\n99th percentile, busy ÷ idle: ${(busy / idle).toFixed(2)}; busy ÷ beside commands: ${(busy / commands).toFixed(2)}`,
+  )
   console.log(
     `During the busy visits: ${work.stats} × cache:stats, ${work.clears} × vendor:cache:clear --type buybox, ${work.warmups} × warmup:start`,
   )

@@ -35,6 +35,7 @@ export interface Shape {
 export interface Arrangement {
   shop: FastShop
   connections: number
+  rounds: number
   seconds: number
   /** A path that has not been requested; a number may be appended. */
   unseen(prefix?: string): string
