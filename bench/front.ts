@@ -97,6 +97,7 @@ async function measure(shape: Shape, measured: readonly Contender[]): Promise<Ro
       const busy = watchServerCore()
       const { value, note }: Measured = await shape.measure(contender)
       ;(results[contender.name] ??= []).push(value)
+      // Not a number where all rounds were measured before the first.
       const share = busy()
       const notes = [
         note,

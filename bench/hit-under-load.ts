@@ -6,7 +6,7 @@
  * Visits cached pages at a fixed rate: in turn on an idle daemon, while commands run that do not ask it, and while `cache:stats`,
  * `vendor:cache:clear --type buybox` and `warmup:start --wait` run continuously. That work runs for a while before the first round.
  * Prints medians over the rounds; the ratios are those of the 99th percentiles. The daemon runs on core 0; visitors, shop and commands
- * share core 1, with priority for the visitors. The second turn shows how much they are delayed there.
+ * share core 1, with priority for the visitors. The second turn shows what commands alone do to them there.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -24,9 +24,9 @@ const buyboxes = Array.from({ length: 500 }, (_, i) => `/buybox/${i}`)
 
 /** In seconds, until V8 has compiled what that work needs: it comes in bursts. A daemon runs for months. */
 const warmFor = 90
-const turns = ['idle', 'commands', 'busy'] as const
-type Turn = (typeof turns)[number]
-type Round = Record<Turn, Latencies>
+const turns = { idle: 'idle', commands: 'beside commands that do not ask the daemon', busy: 'busy' } as const
+type Turn = keyof typeof turns
+export type Round = Record<Turn, Latencies>
 
 const { values } = parseArgs({
   options: {
@@ -148,16 +148,13 @@ async function command(...args: string[]): Promise<void> {
 function report(rounds: readonly Round[], work: Work): void {
   if (values.json) return console.log(JSON.stringify({ rounds, work }))
   const middle = (turn: Turn, figure: keyof Latencies) => median(rounds.map((round) => round[turn][figure]))
-  const names = { idle: 'idle', commands: 'beside commands that do not ask the daemon', busy: 'busy' }
   console.log('| milliseconds | median | 99th percentile | slowest |\n|---|---|---|---|')
-  for (const turn of turns) {
-    const cells = (['p50', 'p99', 'max'] as const).map((figure) => middle(turn, figure).toFixed(2))
-    console.log(`| ${names[turn]} | ${cells.join(' | ')} |`)
+  for (const [turn, name] of Object.entries(turns)) {
+    const cells = (['p50', 'p99', 'max'] as const).map((figure) => middle(turn as Turn, figure).toFixed(2))
+    console.log(`| ${name} | ${cells.join(' | ')} |`)
   }
-  const [idle, commands, busy] = turns.map((turn) => middle(turn, 'p99')) as [number, number, number]
-  console.log(
-    `\n99th percentile, busy ÷ idle: ${(busy / idle).toFixed(2)}; busy ÷ beside commands: ${(busy / commands).toFixed(2)}`,
-  )
+  const busyOver = (turn: Turn) => (middle('busy', 'p99') / middle(turn, 'p99')).toFixed(2)
+  console.log(`\n99th percentile, busy ÷ idle: ${busyOver('idle')}; busy ÷ beside commands: ${busyOver('commands')}`)
   console.log(
     `During the busy visits: ${work.stats} × cache:stats, ${work.clears} × vendor:cache:clear --type buybox, ${work.warmups} × warmup:start`,
   )

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { exchange } from '../../test/helpers/exchange.ts'
+import type { Round } from '../hit-under-load.ts'
 import type { Contender, ContenderName } from '../lib/contenders.ts'
 import { category } from '../lib/fast-shop.ts'
 import type { Latencies, Visits } from '../lib/latency-client.ts'
@@ -98,7 +99,6 @@ async function during<Result>(file: string, argument: object, measure: () => Pro
 
 /** Measured by bench/hit-under-load.ts with a daemon of its own, all rounds before the first one is reported. */
 function besideOperators({ seconds, rounds }: Arrangement): Shape {
-  type Round = Record<'idle' | 'commands' | 'busy', Latencies>
   let measured: Round[] = []
   return {
     name: '99th percentile of hits beside statistics, clears and warmups',
