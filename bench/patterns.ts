@@ -50,7 +50,14 @@ const typeOf = typeResolver([
   ...defaultTypeRules,
 ])
 const robots = parseRobots(`User-agent: *\n${'Disallow: /*/*/*/*.gif$\n'.repeat(100)}Disallow: /*${'/'.repeat(2000)}x`)
-const asked = { site: 'http://shop.example', keyedFields: [], unkeyedCookies: null, states: [], odd: false }
+const asked = {
+  site: 'http://shop.example',
+  keyedFields: [],
+  classified: [],
+  unkeyedCookies: null,
+  states: [],
+  odd: false,
+}
 
 /** Repeats a text up to a size in characters. */
 function of(piece: string, size: number, end = ''): string {
@@ -127,8 +134,18 @@ const cases: [name: string, run: (size: number) => unknown][] = [
     'reflection in 100 kB',
     (size) =>
       reflectedField(
-        { target: canonical('/'), keyedFields: [], unkeyedCookies: null, channel, remembered: new Memo() },
-        [['x-a', Array.from({ length: size / 10 }, (_, n) => `piece-${1000 + n}`).join(' ')]],
+        {
+          target: canonical('/'),
+          keyedFields: [],
+          classified: [],
+          unkeyedCookies: null,
+          channel,
+          remembered: new Memo(),
+        },
+        {
+          sent: [['x-a', Array.from({ length: size / 10 }, (_, n) => `piece-${1000 + n}`).join(' ')]],
+          addresses: [],
+        },
         [],
         Buffer.alloc(100_000, 'piece- '),
       ),

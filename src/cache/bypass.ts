@@ -64,6 +64,22 @@ export function pathsAtOrBelow(paths: readonly string[]): (path: string) => bool
   return (path) => prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`)) && isBelow(path)
 }
 
+/** Characters that PHP replaces by underscores in the names of cookies. */
+const replaced = /[ .[]/g
+
+/** The name of a cookie that PHP takes for a bypass or variant cookie, which is spelt otherwise; null when there is none. */
+export function disguisedCookie(
+  cookies: ReadonlyMap<string, string>,
+  { names }: Pick<VariantRules, 'names'>,
+  rules: Pick<BypassRules, 'cookies'>,
+): string | null {
+  for (const name of cookies.keys()) {
+    const read = name.replace(replaced, '_')
+    if (read !== name && (names.has(read) || cookieBypass(new Map([[read, '']]), rules) !== null)) return name
+  }
+  return null
+}
+
 /** The name of the cookie that makes this visitor bypass the cache; null when there is none. */
 export function cookieBypass(cookies: ReadonlyMap<string, string>, rules: Pick<BypassRules, 'cookies'>): string | null {
   if (cookies.get('sw-cache-hash') === uncacheableHash) return 'sw-cache-hash'

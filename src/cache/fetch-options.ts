@@ -2,20 +2,18 @@ import type { PurgeTime } from '../cluster/clock.ts'
 import type { SharedPages } from '../cluster/shared/shared-pages.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
-import type { HeaderPair } from '../pages/page.ts'
 import type { Fence, PageStore } from '../pages/page-store.ts'
 import type { Confirmations } from './confirmations.ts'
 import type { DraftOptions } from './draft.ts'
 import type { Fetched } from './fetched.ts'
+import type { Sent } from './forward.ts'
 import type { Lookup } from './lookup.ts'
 import type { OriginClient } from './origin.ts'
 import type { Slot } from './origin/slots.ts'
 
 /** The context of one request to the origin. */
-export interface OriginFetch {
+export interface OriginFetch extends Sent {
   lookup: Lookup
-  /** The visitor's request fields that were sent to the origin. */
-  sent: readonly HeaderPair[]
   fence: Fence
   /** The purge clock when the fetch began; null when other nodes must not get the page. */
   clock: PurgeTime | null

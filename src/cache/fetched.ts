@@ -3,8 +3,8 @@ import type { HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { Rejection } from '../pages/page-store.ts'
 import { discard } from './body.ts'
 import { weaken } from './conditional.ts'
-import { endToEnd, hasField } from './fields.ts'
-import { tagsOf, visibleHeaders } from './forward.ts'
+import { endToEnd, fieldValue, hasField } from './fields.ts'
+import { tagsOf, visibleHeaders, type Sent } from './forward.ts'
 import { serverErrors, type Received } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
 import { otherSearch } from './no-vary-search.ts'
@@ -90,13 +90,12 @@ export function instead(body: Readable, fetch: () => Promise<Fetched>): Promise<
 }
 
 export function reflectionReason(
-  lookup: Lookup,
-  sent: readonly HeaderPair[],
+  { lookup, sent, addresses }: Sent & { lookup: Lookup },
   response: Received,
   body: Buffer,
 ): string | null {
   // Fields of the connection are no part of the page and cannot reflect a visitor's request.
-  const reflected = reflectedField(lookup, sent, endToEnd(response.headers), body)
+  const reflected = reflectedField(lookup, { sent, addresses }, endToEnd(response.headers), body)
   return reflected === null ? null : `the response reflects the request's ${reflected}`
 }
 
@@ -152,6 +151,12 @@ export function rangeOf(lookup: Lookup): HeaderPair[] {
         ['if-range', condition],
       ]
     : []
+}
+
+/** The tag that a visitor's range depends on; none where the response has it, and so has made it. */
+export function conditionOf(lookup: Lookup, { headers }: Pick<OriginResponse, 'headers'>): HeaderPair[] {
+  const tag = fieldValue(headers, 'etag')
+  return rangeOf(lookup).filter(([name, value]) => name === 'if-range' && value.startsWith('"') && value !== tag)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { BlockList, isIP } from 'node:net'
 import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import type { Channel } from './channel.ts'
@@ -124,15 +125,21 @@ function withOneHopLess(field: HeaderPair): HeaderPair {
   return [name, String(Math.min(Number(value), mostForwards) - 1)]
 }
 
-/** The fields of a request for the shop. */
-export interface Outgoing {
-  headers: readonly HeaderPair[]
-  /** Those that came from the visitor. */
+/** What the shop gets from a visitor. */
+export interface Sent {
+  /** The visitor's fields. */
   sent: readonly HeaderPair[]
+  /** The addresses in X-Forwarded-For, as far as they tell visitors apart. */
+  addresses: readonly string[]
+}
+
+/** The fields of a request for the shop. */
+export interface Outgoing extends Sent {
+  headers: readonly HeaderPair[]
 }
 
 /**
- * Request fields for a request whose response may be stored. `sent` are those that came from the visitor.
+ * Request fields for a request whose response may be stored.
  *
  * @param cookies as the cache key parsed them, so that the shop cannot parse them differently
  */
@@ -142,17 +149,44 @@ export function storableHeaders(visit: VisitHead, channel: Channel, cookies: Rea
   dropped.add('cookie')
   const sent = withoutFields(visit.headers, dropped).filter(([name]) => !isWithheld(name))
   if (cookies.size > 0) sent.push(['cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')])
-  return { headers: [...sent, ...ownHeaders(visit, channel)], sent }
+  const addresses = addressesOf(visit).filter((address) => !isLocal(address))
+  return { headers: [...sent, ...ownHeaders(visit, channel)], sent, addresses }
+}
+
+/** An address without the port and the brackets that some proxies add. */
+function bareAddress(address: string): string {
+  return /^\[([^\]]*)\](?::\d{1,5})?$/.exec(address)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(address)?.[1] ?? address
+}
+
+/** The visitor's address, after those of the proxies before. What else a trusted proxy has passed on is left out: the visitor may have written it. */
+function addressesOf({ forwardedFor, remoteAddress }: VisitHead): string[] {
+  const forwarded = (forwardedFor ?? '').split(',').map((part) => part.trim())
+  return [...forwarded, remoteAddress ?? ''].filter((part) => isIP(bareAddress(part)) !== 0)
+}
+
+/** Networks whose addresses tell no visitors of the internet apart, and are on the pages of test systems. */
+const localNetworks = new BlockList()
+for (const [network, prefix] of [
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const)
+  localNetworks.addSubnet(network, prefix)
+localNetworks.addAddress('::1', 'ipv6')
+localNetworks.addSubnet('fc00::', 7, 'ipv6')
+localNetworks.addSubnet('fe80::', 10, 'ipv6')
+
+function isLocal(address: string): boolean {
+  const bare = bareAddress(address)
+  return localNetworks.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4')
 }
 
 function ownHeaders(visit: VisitHead, { scheme, host }: Pick<Channel, 'scheme' | 'host'>): HeaderPair[] {
   const port = /:(\d+)$/.exec(host)?.[1] ?? (scheme === 'https' ? '443' : '80')
-  // A trusted proxy may pass on what the visitor wrote into the field: only addresses are kept.
-  const forwarded = (visit.forwardedFor ?? '')
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => /^[\da-f.:[\]]{2,47}$/i.test(part))
-  const address = [...forwarded, visit.remoteAddress ?? ''].filter((part) => part !== '').join(', ')
+  const address = addressesOf(visit).join(', ')
   return [
     ['host', host],
     ['x-forwarded-proto', scheme],

@@ -1,5 +1,5 @@
 import type { Allowance } from './esi/allowance.ts'
-import { cookieBypass, isEmptyFor } from './bypass.ts'
+import { cookieBypass, disguisedCookie, isEmptyFor } from './bypass.ts'
 import type { Channel } from './channel.ts'
 import type { Channels } from './channels.ts'
 import type { Confirmations } from './confirmations.ts'
@@ -188,7 +188,8 @@ function passReason(
 ): string | null {
   if (visit.method !== 'GET' && visit.method !== 'HEAD') return `method ${visit.method}`
   if (options.bypassPath(path)) return 'a path that is never cached'
-  const cookie = cookieBypass(cookies, { cookies: options.bypassCookies })
+  const bypass = { cookies: options.bypassCookies }
+  const cookie = cookieBypass(cookies, bypass) ?? disguisedCookie(cookies, options.variants, bypass)
   if (cookie !== null) return `cookie ${cookie}`
   const hash = cookies.get(shopwareVariants.hash)
   const field = fieldValue(visit.headers, shopwareVariants.hash)

@@ -1,5 +1,6 @@
 import type { Memo } from '../lib/memo.ts'
 import { remembering } from '../lib/remembering.ts'
+import { toEncoding } from '../pages/codec.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { excludedStates } from './bypass.ts'
 import { directivesOf, requestDirectives, type Directives } from './cache-control.ts'
@@ -7,13 +8,12 @@ import { holdsMarkup, isCommonBrowserValue, isImplausibleValue, isUsualAccept } 
 import { fieldValue, hasField, trimBlanks } from './fields.ts'
 import { isWithheld } from './forward.ts'
 import { mayBeAssumedStorable } from './freshness.ts'
+import { isKeyed, type KeyedFields } from './keyed.ts'
 import { varyNames } from './vary.ts'
 
 /** The parts of a request that decide whether its response may be stored. */
-export interface RequestTraits {
+export interface RequestTraits extends KeyedFields {
   headers: readonly HeaderPair[]
-  /** Fields in the primary key, in lower case. */
-  keyedFields: readonly string[]
   unkeyedCookies: string | null
   /** Scheme and host of the channel. */
   site: string
@@ -94,7 +94,10 @@ function reasonInResponse(
   if (directives.mustUnderstand && !understood.has(status)) return `must-understand with unknown status ${status}`
   if (directives.private) return 'Cache-Control: private'
   if (varyNames(headers) === '*') return 'Vary: *'
-  if (isEventStream(fieldValue(headers, 'content-type') ?? '')) return 'an event stream'
+  const type = fieldValue(headers, 'content-type') ?? ''
+  if (isEventStream(type)) return 'an event stream'
+  if (isIllegible(type)) return 'a character set in which values of the request cannot be found'
+  if (toEncoding(fieldValue(headers, 'content-encoding')) === null) return 'a Content-Encoding that is not supported'
   const shared = directives.public || directives.sMaxage !== null
   if ((hasField(headers, 'set-cookie') || hasField(headers, 'set-cookie2')) && !shared)
     return 'Set-Cookie without public or s-maxage'
@@ -105,6 +108,8 @@ function reasonInResponse(
   return validator || defaultTtl > 0 ? null : 'no freshness and no validator'
 }
 
+/** Whether text of a type has other bytes for ASCII characters than ASCII. */
+const isIllegible = remembering((type) => /charset\s*=\s*["']?(?:utf-?(?:7|16|32)|ucs|unicode|iso-10646)/i.test(type))
 const isEventStream = remembering((type) => /^text\/event-stream/i.test(type))
 /** The media type of a Content-Type, in lower case and without parameters. */
 const mediaTypeOf = remembering((type) => trimBlanks(type.split(';')[0]!).toLowerCase())
@@ -115,11 +120,10 @@ function mismatch(asked: RequestTraits, status: number, headers: readonly Header
     return 'Vary: Cookie and the request had cookies outside the key'
   const state = excludedStates(headers).find((each) => asked.states.includes(each))
   if (state !== undefined) return `the page excludes visitors in state ${state}`
-  const unkeyed = (name: string) =>
-    !vary.includes(name.toLowerCase()) && !asked.keyedFields.includes(name.toLowerCase())
+  const unkeyed = (name: string) => !isKeyed(asked, vary, name.toLowerCase())
   const peculiar = asked.remembered.of(
     `peculiarity ${vary}`,
-    [asked.headers, asked.keyedFields, asked.unkeyedCookies],
+    [asked.headers, asked.keyedFields, asked.classified, asked.unkeyedCookies],
     () => peculiarity(asked, unkeyed),
   )
   if (peculiar !== null) return peculiar
@@ -129,9 +133,7 @@ function mismatch(asked: RequestTraits, status: number, headers: readonly Header
   if (unkeyed('accept') && !html.has(type) && !isUsualAccept(fieldValue(asked.headers, 'accept'), type))
     return 'the request had an unusual Accept without Vary: Accept, and the response is not HTML'
   if (personalStatuses.has(status)) return `status ${status}, which is about the request`
-  return status >= 400 && isOdd(asked.headers, [...vary, ...asked.keyedFields])
-    ? 'an error to a request with unusual fields'
-    : null
+  return status >= 400 && isOdd(asked.headers, unkeyed) ? 'an error to a request with unusual fields' : null
 }
 
 const mayChoose = remembering((name) => steering.test(name) || choosing.test(name))
@@ -156,7 +158,7 @@ function peculiarity(asked: RequestTraits, counts: (name: string) => boolean): s
 
 /** Whether a request is ordinary enough that its response tells whether the page can be stored at all. */
 export function isTypicalRequest(asked: RequestTraits): boolean {
-  const unkeyed = (name: string) => !asked.keyedFields.includes(name.toLowerCase())
+  const unkeyed = (name: string) => !isKeyed(asked, [], name.toLowerCase())
   return (
     peculiarity(asked, unkeyed) === null &&
     isUsualAccept(fieldValue(asked.headers, 'accept'), null) &&
@@ -174,18 +176,17 @@ function isForeign(asked: RequestTraits, headers: readonly HeaderPair[]): boolea
 const languages = /^(?:(?:[a-z]{1,8}(?:-[a-z0-9]{1,8})*|\*)(?:;\s?q=[\d.]+)?(?:,\s?|$))+$/i
 
 /** Whether unusual request fields outside the key, rather than the page, may have caused an error. */
-function isOdd(headers: readonly HeaderPair[], selecting: readonly string[]): boolean {
+function isOdd(headers: readonly HeaderPair[], unkeyed: (name: string) => boolean): boolean {
   let size = 0
   for (const [name, value] of headers) {
     size += name.length + value.length + 4
-    const extension = /^x-/i.test(name) && !/^x-forwarded-/i.test(name) && !selecting.includes(name.toLowerCase())
     const lower = name.toLowerCase()
+    const extension = lower.startsWith('x-') && !lower.startsWith('x-forwarded-')
     const odd =
       lower === 'range' ||
       (lower === 'accept' && !isCommonBrowserValue(lower, value)) ||
       (lower === 'accept-language' && !languages.test(value))
-    if (extension || (odd && !selecting.includes(lower)) || value.length > plainField || /[^\x20-\x7e]/.test(value))
-      return true
+    if (((extension || odd) && unkeyed(lower)) || value.length > plainField || /[^\x20-\x7e]/.test(value)) return true
   }
   return size > plainBlock
 }

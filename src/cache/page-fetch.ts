@@ -4,8 +4,8 @@ import type { HeaderPair } from '../pages/page.ts'
 import { BudgetShare, collect, discard, type Budget, type Collected } from './body.ts'
 import { capability } from './esi/response.ts'
 import type { FetchOptions, FetchTerms, OriginFetch } from './fetch-options.ts'
-import { assertWanted, instead, overflow, passedOn, type Fetched } from './fetched.ts'
-import { storableHeaders, withAuthorization, type Outgoing } from './forward.ts'
+import { assertWanted, conditionOf, instead, overflow, passedOn, type Fetched } from './fetched.ts'
+import { storableHeaders, withAuthorization, type Outgoing, type Sent } from './forward.ts'
 import type { Received } from './freshness.ts'
 import { judge, type Judged } from './judged.ts'
 import type { Lookup } from './lookup.ts'
@@ -61,13 +61,13 @@ export class PageFetch {
   /** @throws OriginError when the origin gives no complete, valid response */
   async run(): Promise<Fetched> {
     const { turns, options } = this.#tools
-    const { headers, sent } = this.#outgoing()
+    const outgoing = this.#outgoing()
     const clock = options.shared?.clock() ?? null
     let reply: OriginReply<Readable | Collected> | null = null
     try {
       if (turns.isBusy) await turns.next()
-      reply = await this.#send(headers, (head) => {
-        this.#context = this.#toContext(head, sent, clock)
+      reply = await this.#send(outgoing.headers, (head) => {
+        this.#context = this.#toContext(head, outgoing, clock)
         return this.#termsFor(head)
       })
       return await this.#use(reply, this.#context!)
@@ -119,12 +119,14 @@ export class PageFetch {
     return origin.collect(request, onHead)
   }
 
-  #toContext(head: ResponseHead, sent: readonly HeaderPair[], clock: OriginFetch['clock']): OriginFetch {
-    const { fence, warming, outlasts, mayHaveMarkup } = this.#terms
+  #toContext(head: ResponseHead, { sent, addresses }: Sent, clock: OriginFetch['clock']): OriginFetch {
+    const { fence, warming, outlasts, mayHaveMarkup, stale, part } = this.#terms
+    const condition = this.#isHead || stale !== null || part !== null ? [] : conditionOf(this.#asked, head)
     this.#receivedAt = this.#tools.options.now()
     return {
       lookup: this.#confirmed(head),
-      sent,
+      sent: condition.length === 0 ? sent : [...sent, ...condition],
+      addresses,
       fence,
       clock,
       started: this.#started,

@@ -55,14 +55,14 @@ export class PageMaker {
   /** Renews a stored page that the shop has confirmed. */
   async freshen(context: OriginFetch, stale: HeldPage, response: Received): Promise<Fetched> {
     const { options, keeper } = this.#tools
-    const { lookup, sent, fence } = context
+    const { lookup, fence } = context
     const headers = freshenedHeaders(stale.page, response)
     const draft = freshenedDraft(stale.page, headers, lookup, response, options)
     const forbidden =
       searchMismatch(lookup.search, headers) ??
       variantMismatch(lookup.variantCookies, response.headers, options.now()) ??
       reasonNotToStore(lookup, draft.status, headers, options.defaultTtl) ??
-      reflectionReason(lookup, sent, response, emptyBody)
+      reflectionReason(context, response, emptyBody)
     const page = forbidden ?? (await keeper.freshen(stale, draft, context))
     const held =
       typeof page === 'string'
@@ -130,11 +130,11 @@ export class PageMaker {
       isTemplate,
     }: { range: PageDraft['range']; notStored: string | null; isTemplate: boolean },
   ): Promise<Fetched> {
-    const { lookup, sent, fence, started } = context
+    const { lookup, fence, started } = context
     const { options, keeper, parts } = this.#tools
     const { memory } = options
     const response = encoded.foreignTag ? withWeakTag(received) : received
-    const reflected = forbidden ?? reflectionReason(lookup, sent, response, encoded.decoded ?? encoded.identity)
+    const reflected = forbidden ?? reflectionReason(context, response, encoded.decoded ?? encoded.identity)
     const visible = visibleHeaders(response)
     const content = {
       encoding: encoded.encoding,

@@ -3,6 +3,8 @@ import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { decodedForms, isCommonBrowserValue } from './browser-values.ts'
 import { fieldValue } from './fields.ts'
+import type { Sent } from './forward.ts'
+import { isKeyed, isVaried } from './keyed.ts'
 import type { Lookup } from './lookup.ts'
 import { NeedleSearch } from './search.ts'
 import { longestWord, ordinary, tellingValues, type Question, type Telling } from './telling-values.ts'
@@ -13,7 +15,6 @@ const grammatical = new Set([
   'cache-control',
   'cdn-cache-control',
   'vary',
-  'content-type',
   'content-encoding',
   'content-length',
   'date',
@@ -29,28 +30,40 @@ const isGrammatical = remembering((name) => grammatical.has(name.toLowerCase()))
  * Finds a request field outside the key whose value appears in the response, and returns its name; null if there is none. Attackers
  * poison web caches through fields that a shop reflects, so such a response must not become the page of other visitors.
  *
- * @param sent the request fields as the origin received them
+ * @param from what the origin received from the visitor
  */
 export function reflectedField(
   question: Question & Pick<Lookup, 'target'>,
-  sent: readonly HeaderPair[],
+  { sent, addresses }: Sent,
   headers: readonly HeaderPair[],
   body: Buffer,
 ): string | null {
   const vary = varyNames(headers)
   const redirecting = redirectingField(question, sent, headers, vary)
   if (redirecting !== null) return redirecting
-  const inputs = [sent, question.keyedFields, question.unkeyedCookies, question.channel]
+  const inputs = [sent, question.keyedFields, question.classified, question.unkeyedCookies, question.channel]
   const { words, needles, search } = question.remembered.of(`wanted ${vary}`, inputs, () =>
     wantedIn(question, sent, vary),
   )
-  if (needles.size === 0 && words.size === 0) return null
+  if (needles.size + words.size + addresses.length === 0) return null
   let head = ''
   for (const [name, value] of headers) if (!isGrammatical(name)) head += `${value}\n`
+  if (addresses.some((address) => holdsAddress(Buffer.from(head, 'latin1'), address) || holdsAddress(body, address)))
+    return 'x-forwarded-for'
   const word = words.size === 0 ? null : findWord(`${head}\n${body.toString('latin1')}`.toLowerCase(), words)
   if (word !== null) return words.get(word)!
   const found = search?.find(Buffer.from(head, 'latin1')) ?? search?.find(body) ?? null
   return found === null ? null : needles.get(found)!
+}
+
+/** Whether a text contains an address that is no part of another one. */
+function holdsAddress(text: Buffer, address: string): boolean {
+  const digit = address.includes(':') ? /[\da-f]/i : /\d/
+  for (let at = text.indexOf(address, 0, 'latin1'); at !== -1; at = text.indexOf(address, at + 1, 'latin1')) {
+    const around = [text[at - 1], text[at + address.length]]
+    if (around.every((code) => code === undefined || !digit.test(String.fromCharCode(code)))) return true
+  }
+  return false
 }
 
 /** What to search for, in lower case, with the name of the request field that it comes from. */
@@ -68,18 +81,20 @@ const known = new LRUCache<string, Wanted>({ max: 64 })
 const longestKnown = 2_048
 
 function wantedIn(question: Question, sent: readonly HeaderPair[], vary: readonly string[] | '*'): Wanted {
-  const { keyedFields, unkeyedCookies, channel } = question
+  const { keyedFields, classified, unkeyedCookies, channel } = question
   const { scheme, host, url } = channel
-  const key = JSON.stringify([sent, vary, keyedFields, unkeyedCookies, scheme, host, url])
+  const key = JSON.stringify([sent, vary, keyedFields, classified, unkeyedCookies, scheme, host, url])
   let wanted = known.get(key)
   if (wanted !== undefined) return wanted
   const all = tellingValues(question, sent, vary)
-  const telling = distinct(all.filter(({ whole }) => !whole))
+  const telling = distinct(all.filter(({ as }) => as !== 'word'))
   const needles = new Map(
-    telling.flatMap(({ name, value }) => spellings(value.toLowerCase()).map((form) => [form, name])),
+    telling.flatMap(({ name, value, as }) =>
+      (as === 'exact' ? [value.toLowerCase()] : spellings(value.toLowerCase())).map((form) => [form, name]),
+    ),
   )
   wanted = {
-    words: new Map(all.filter(({ whole }) => whole).map(({ name, value }) => [value.toLowerCase(), name])),
+    words: new Map(all.filter(({ as }) => as === 'word').map(({ name, value }) => [value.toLowerCase(), name])),
     needles,
     search: needles.size === 0 ? null : new NeedleSearch(needles.keys()),
   }
@@ -95,11 +110,12 @@ function findWord(text: string, words: ReadonlyMap<string, string>): string | nu
 
 /** Name of a request field or `cookie` outside the key with a word that appears in Location but not in the request's URL; else null. */
 function redirectingField(
-  { keyedFields, unkeyedCookies, channel, target }: Parameters<typeof reflectedField>[0],
+  question: Parameters<typeof reflectedField>[0],
   sent: readonly HeaderPair[],
   headers: readonly HeaderPair[],
   vary: readonly string[] | '*',
 ): string | null {
+  const { unkeyedCookies, channel, target } = question
   const location = fieldValue(headers, 'location')
   if (location === null) return null
   const own = `${channel.scheme}://${channel.host}`
@@ -109,8 +125,10 @@ function redirectingField(
   const leads = (value: string) => decodedForms(value).some((form) => wordsOf(form).some((word) => words.has(word)))
   const field = sent.find(([spelt, value]) => {
     const name = spelt.toLowerCase()
-    const counts = name === 'accept-language' || !(ordinary.test(name) || isCommonBrowserValue(name, value))
-    return counts && !vary.includes(name) && !keyedFields.includes(name) && leads(value)
+    const isLanguage = name === 'accept-language'
+    // The order of languages has no meaning, so the key is exact enough for a choice among them.
+    if (isKeyed(question, vary, name) || (isLanguage && isVaried(question, vary, name))) return false
+    return (isLanguage || !(ordinary.test(name) || isCommonBrowserValue(name, value))) && leads(value)
   })
   if (field !== undefined) return field[0].toLowerCase()
   return unkeyedCookies !== null && !vary.includes('cookie') && leads(unkeyedCookies) ? 'cookie' : null
@@ -122,15 +140,19 @@ function wordsOf(text: string): string[] {
 
 /** Removes repeated values, so that each is searched for once. */
 function distinct(values: readonly Telling[]): Telling[] {
-  return [...new Map(values.map((each) => [each.value.toLowerCase(), each])).values()]
+  return [...new Map(values.map((each) => [`${each.as} ${each.value.toLowerCase()}`, each])).values()]
 }
 
 const named: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' }
+
+const unicode = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** The ways in which a page may write a value (lower case): unchanged, or escaped for HTML, a URL or a script. */
 function spellings(value: string): string[] {
   const html = value.replace(/[&<>"]/g, (char) => `&${named[char]!};`)
   const url = encodeURIComponent(value).toLowerCase()
+  const everyUrl = url.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
+  const json = JSON.stringify(value).slice(1, -1)
   return [
     ...new Set([
       value,
@@ -140,13 +162,15 @@ function spellings(value: string): string[] {
       html.replaceAll('&quot;', '&#34;').replaceAll("'", '&#39;'),
       url,
       url.replaceAll('%20', '+'),
-      url.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`),
-      JSON.stringify(value).slice(1, -1),
-      JSON.stringify(value).slice(1, -1).replaceAll('/', '\\/'),
-      JSON.stringify(value)
-        .slice(1, -1)
+      everyUrl,
+      everyUrl.replaceAll('%20', '+'),
+      json,
+      json.replaceAll('/', '\\/'),
+      json.replaceAll('/', '\\/').replace(/[<>&']/g, unicode),
+      json
         .replaceAll('/', '\\/')
-        .replace(/[<>&']/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`),
+        .replaceAll('\\"', '"')
+        .replace(/[<>&'"]/g, unicode),
     ]),
   ]
 }

@@ -1,5 +1,6 @@
 import type { HeaderPair } from '../pages/page.ts'
 import { decodedForms, isCommonBrowserValue } from './browser-values.ts'
+import { isKeyed } from './keyed.ts'
 import type { Lookup } from './lookup.ts'
 import { shortestNeedle } from './search.ts'
 
@@ -7,7 +8,7 @@ import { shortestNeedle } from './search.ts'
  * Minimum lengths of the values to search for, in characters: shorter ones appear on pages by chance. Values of fields that no browser
  * sends are searched for from a lower length, and as whole words from one character.
  */
-const shortest = { ordinary: 6, other: shortestNeedle, piece: 6, word: 3 }
+const shortest = { ordinary: 6, other: shortestNeedle, piece: 6, run: 6, word: 3 }
 
 /** Request fields that browsers send by themselves. */
 export const ordinary =
@@ -17,40 +18,35 @@ export const ordinary =
 export const longestWord = 5
 const isWord = /^[a-z0-9]{1,5}$/i
 
-export type Question = Pick<Lookup, 'keyedFields' | 'unkeyedCookies' | 'channel' | 'remembered'>
+export type Question = Pick<Lookup, 'keyedFields' | 'classified' | 'unkeyedCookies' | 'channel' | 'remembered'>
 
 export interface Telling {
   name: string
   value: string
-  /** Whether to search for it as a whole word only. */
-  whole: boolean
+  /** What to search for: the value in all spellings, or as it is, or as a whole word. */
+  as: 'text' | 'exact' | 'word'
 }
 
 /** The values of a request that are specific to its visitor, in the parts that a page could reflect. */
 export function tellingValues(
-  { keyedFields, unkeyedCookies, channel }: Question,
+  question: Question,
   sent: readonly HeaderPair[],
   vary: readonly string[] | '*',
 ): Telling[] {
+  const { unkeyedCookies, channel } = question
   const values: Telling[] = []
   const own = new Set([channel.host, `${channel.scheme}://${channel.host}`, channel.url])
-  const add: Add = (name, value, least, whole = false) => {
-    if (value.length >= least && !own.has(value)) values.push({ name, value, whole })
+  const add: Add = (name, value, least, as = 'text') => {
+    if (value.length >= least && !own.has(value)) values.push({ name, value, as })
   }
   for (const [spelt, value] of sent) {
     const name = spelt.toLowerCase()
-    if (
-      vary.includes(name) ||
-      keyedFields.includes(name) ||
-      name === 'cookie' ||
-      isCommonBrowserValue(name, value) ||
-      own.has(value)
-    )
+    if (isKeyed(question, vary, name) || name === 'cookie' || isCommonBrowserValue(name, value) || own.has(value))
       continue
     for (const form of decodedForms(value)) {
       add(name, form, ordinary.test(name) ? shortest.ordinary : shortest.other)
       for (const element of elementsOf(name, form)) add(name, element, shortest.other)
-      if (!ordinary.test(name)) for (const word of wordsIn(form)) add(name, word, 1, true)
+      if (!ordinary.test(name)) addUnknown(name, form, add)
       // A page may reflect only a part, such as the host of a URL.
       for (const piece of piecesOf(form)) add(name, piece, shortest.piece)
     }
@@ -66,7 +62,27 @@ export function tellingValues(
   return values
 }
 
-type Add = (name: string, value: string, least: number, whole?: boolean) => void
+type Add = (name: string, value: string, least: number, as?: Telling['as']) => void
+
+/** Adds parts of a field that no browser sends. A shop may take any of its words, escape it in any way, or repeat the name. */
+function addUnknown(name: string, value: string, add: Add): void {
+  for (const word of wordsIn(value)) add(name, word, 1, 'word')
+  for (const run of value.match(/[a-z0-9]+/gi) ?? []) add(name, run, shortest.run)
+  for (const part of [...breakoutsIn(value), ...breakoutsIn(name)]) add(name, part, shortestNeedle, 'exact')
+  // A plain word is on pages by chance.
+  if (!/^[a-z]*$/.test(name)) add(name, name, shortestNeedle)
+}
+
+/** Characters that a part of a value around a quote, a bracket or a backslash has. */
+const breakoutSize = 6
+
+/** Parts of a value with characters that would end a text in markup or a script, where a page repeats them as they are. */
+function breakoutsIn(value: string): string[] {
+  return [...value.matchAll(/["'`<>()\\]/g)].flatMap(({ index }) => [
+    value.slice(index, index + breakoutSize),
+    value.slice(Math.max(0, index + 1 - breakoutSize), index + 1),
+  ])
+}
 
 /** Separators of list elements in a cookie value. */
 const separators = /[\s,;|:&=/]+/
@@ -89,12 +105,29 @@ const choices =
 function addCookieValue(value: string, add: Add): void {
   if (!choices.test(value)) add('cookie', value, shortest.ordinary)
   // JSON often holds consent words that are on every page: only parts that could be markup or a URL count.
-  const elements = /^\s*[{[]/.test(value) ? [] : value.split(separators)
-  for (const element of elements) {
-    const whole = isWord.test(element)
-    if (!choices.test(element)) add('cookie', element, whole ? shortest.word : shortest.ordinary, whole)
+  const isJson = /^\s*[{[]/.test(value)
+  for (const element of isJson ? [] : value.split(separators)) {
+    const isShort = isWord.test(element)
+    if (choices.test(element)) continue
+    add('cookie', element, isShort ? shortest.word : shortest.ordinary, isShort ? 'word' : 'text')
   }
+  for (const text of isJson ? stringsIn(value) : [value])
+    for (const part of breakoutsIn(text)) add('cookie', part, shortestNeedle, 'exact')
   if (/[<>"'/:]/.test(value)) for (const piece of piecesOf(value)) add('cookie', piece, shortest.piece)
+}
+
+/** The strings in a JSON text; the text itself if it is no JSON. */
+function stringsIn(json: string): string[] {
+  const strings: string[] = []
+  try {
+    JSON.parse(json, (_, value: unknown) => {
+      if (typeof value === 'string') strings.push(value)
+      return value
+    })
+    return strings
+  } catch {
+    return [json]
+  }
 }
 
 /** Words of User-Agent and Accept that appear on pages by chance. */

@@ -43,6 +43,7 @@ export function traitsOf(
       ...(cookies.has(shopwareVariants.hash) ? [shopwareVariants.hash] : []),
       ...(isScript(field) ? [scriptField] : []),
     ],
+    classified: rules.classes.sources,
     site: `${channel.scheme}://${channel.host}`,
     variantCookies: new Map([...rules.names].map((name) => [name, cookies.get(name) ?? ''])),
     unkeyedCookies: unkeyedCookies(cookies, rules.names),

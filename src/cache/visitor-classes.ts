@@ -47,7 +47,9 @@ export class VisitorClassifier {
   readonly #maps: readonly ClassMap[]
   /** The request headers with classes, all of which are part of the key. */
   readonly fields: readonly string[]
-  /** Header sources, which a shop may name in Vary, with the header of the class. */
+  /** Header sources, which a shop may name in Vary: it gets them as the visitor sent them. */
+  readonly sources: readonly string[]
+  /** The header of the class by header source. */
   readonly #sources: ReadonlyMap<string, string>
   /** Headers with classes that a cookie decides, with the default class. */
   readonly #ofNoCookie: VisitorClasses
@@ -56,6 +58,7 @@ export class VisitorClassifier {
     this.#maps = Object.entries(settings).map(([name, each]) => compile(name, each))
     this.fields = this.#maps.map(({ field }) => field)
     this.#sources = new Map(this.#maps.flatMap(({ header, field }) => (header === null ? [] : [[header, field]])))
+    this.sources = [...this.#sources.keys()]
     this.#ofNoCookie = new Map(
       this.#maps.filter(({ cookie }) => cookie !== null).map((map) => [map.field, map.default]),
     )

@@ -85,6 +85,7 @@ export async function decode(
     if (size > limit || !admit(piece.length)) throw new TooLarge()
     pieces.push(piece)
   }
+  if (encoding === 'br' && decoder.bytesWritten < body.length) throw new Error('The body goes on after its end')
   // The concatenation briefly holds the body twice.
   if (!admit(size)) throw new TooLarge()
   return Buffer.concat(pieces)

@@ -22,6 +22,7 @@ export const plainRequest: RequestTraits = {
   unkeyedCookies: null,
   odd: false,
   keyedFields: [],
+  classified: [],
   states: [],
   remembered: new Memo(),
 }

@@ -59,7 +59,9 @@ export function parseHead(text: string, method: string): PlainHead | null {
     else return null
   }
   const framing = framingOf(status, method, length, coding)
-  return framing === null ? null : { status, headers, framing, keep: keepOf(connection, hint, status, length, coding) }
+  return framing === null
+    ? null
+    : { status, headers, framing, keep: keepOf(connection, hint, { isBodiless: framing === 0, length, coding }) }
 }
 
 /** Stored pages share the fields that they have in common, and the names of all. */
@@ -85,10 +87,14 @@ function framingOf(status: number, method: string, length: string | null, coding
   return length === null ? null : Number(length)
 }
 
-function keepOf(connection: string, hint: string, status: number, length: string | null, coding: string | null) {
+function keepOf(
+  connection: string,
+  hint: string,
+  { isBodiless, length, coding }: { isBodiless: boolean; length: string | null; coding: string | null },
+) {
   if (connection !== '' && listElements(connection).includes('close')) return 0
   // A shop that announces a body where there can be none may send it, and it would be taken for the next response.
-  if ((status === 204 || status === 304) && (coding !== null || Number(length ?? 0) > 0)) return 0
+  if (isBodiless && (coding !== null || Number(length ?? 0) > 0)) return 0
   const seconds = hint === '' ? undefined : /(?:^|[,;\s])timeout\s*=\s*"?(\d{1,6})/i.exec(hint)?.[1]
   return seconds === undefined ? null : Math.min(Math.max(0, Number(seconds) * 1000 - safety), longestKept)
 }
