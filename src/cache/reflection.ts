@@ -42,7 +42,7 @@ export function reflectedField(
   const redirecting = redirectingField(question, sent, headers, vary)
   if (redirecting !== null) return redirecting
   const inputs = [sent, question.keyedFields, question.classified, question.unkeyedCookies, question.channel]
-  const { words, needles, search } = question.remembered.of(`wanted ${vary}`, inputs, () =>
+  const { words, needles, search, inBody } = question.remembered.of(`wanted ${vary}`, inputs, () =>
     wantedIn(question, sent, vary),
   )
   if (needles.size + words.size + addresses.length === 0) return null
@@ -52,7 +52,7 @@ export function reflectedField(
     return 'x-forwarded-for'
   const word = words.size === 0 ? null : findWord(`${head}\n${body.toString('latin1')}`.toLowerCase(), words)
   if (word !== null) return words.get(word)!
-  const found = search?.find(Buffer.from(head, 'latin1')) ?? search?.find(body) ?? null
+  const found = search?.find(Buffer.from(head, 'latin1')) ?? search?.find(body) ?? inBody?.find(body) ?? null
   return found === null ? null : needles.get(found)!
 }
 
@@ -71,8 +71,10 @@ interface Wanted {
   /** Whole words. */
   words: ReadonlyMap<string, string>
   needles: ReadonlyMap<string, string>
-  /** Null without needles. */
+  /** For most of the needles, in fields and in the body; null without any. */
   search: NeedleSearch | null
+  /** For the others, in the body alone. */
+  inBody: NeedleSearch | null
 }
 
 /** Browsers send the same fields with each request, and crawlers do. */
@@ -86,17 +88,21 @@ function wantedIn(question: Question, sent: readonly HeaderPair[], vary: readonl
   const key = JSON.stringify([sent, vary, keyedFields, classified, unkeyedCookies, scheme, host, url])
   let wanted = known.get(key)
   if (wanted !== undefined) return wanted
-  const all = tellingValues(question, sent, vary)
-  const telling = distinct(all.filter(({ as }) => as !== 'word'))
-  const needles = new Map(
-    telling.flatMap(({ name, value, as }) =>
-      (as === 'exact' ? [value.toLowerCase()] : spellings(value.toLowerCase())).map((form) => [form, name]),
-    ),
-  )
+  const all = distinct(tellingValues(question, sent, vary))
+  const formsOf = ({ value, as }: Telling) => (as === 'text' ? spellings(value.toLowerCase()) : [value.toLowerCase()])
+  const found = (wants: (as: Telling['as']) => boolean) =>
+    new Map(
+      all.filter(({ as }) => wants(as)).flatMap((each) => formsOf(each).map((form) => [form, each.name] as const)),
+    )
+  const anywhere = found((as) => as === 'text' || as === 'exact')
+  const inBody = found((as) => as === 'body')
+  const searchFor = (needles: ReadonlyMap<string, string>) =>
+    needles.size === 0 ? null : new NeedleSearch(needles.keys())
   wanted = {
-    words: new Map(all.filter(({ as }) => as === 'word').map(({ name, value }) => [value.toLowerCase(), name])),
-    needles,
-    search: needles.size === 0 ? null : new NeedleSearch(needles.keys()),
+    words: found((as) => as === 'word'),
+    needles: new Map([...inBody, ...anywhere]),
+    search: searchFor(anywhere),
+    inBody: searchFor(inBody),
   }
   if (key.length <= longestKnown) known.set(key, wanted)
   return wanted

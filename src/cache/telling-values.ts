@@ -23,8 +23,8 @@ export type Question = Pick<Lookup, 'keyedFields' | 'classified' | 'unkeyedCooki
 export interface Telling {
   name: string
   value: string
-  /** What to search for: the value in all spellings, or as it is, or as a whole word. */
-  as: 'text' | 'exact' | 'word'
+  /** What to search for: the value in all spellings, or as it is, in the body alone, or as a whole word. */
+  as: 'text' | 'exact' | 'body' | 'word'
 }
 
 /** The values of a request that are specific to its visitor, in the parts that a page could reflect. */
@@ -64,10 +64,17 @@ export function tellingValues(
 
 type Add = (name: string, value: string, least: number, as?: Telling['as']) => void
 
+/** Of longer runs of letters and digits, both ends count: a shop may cut a value off. In characters. */
+const longestRun = 8
+
 /** Adds parts of a field that no browser sends. A shop may take any of its words, escape it in any way, or repeat the name. */
 function addUnknown(name: string, value: string, add: Add): void {
   for (const word of wordsIn(value)) add(name, word, 1, 'word')
-  for (const run of value.match(/[a-z0-9]+/gi) ?? []) add(name, run, shortest.run)
+  const runs = value.match(/[a-z0-9]+/gi) ?? []
+  // One of many words may be that of a response field, such as `attachment`.
+  const as = runs.length < sentence ? 'exact' : 'body'
+  for (const run of runs)
+    for (const end of [run.slice(0, longestRun), run.slice(-longestRun)]) add(name, end, shortest.run, as)
   for (const part of [...breakoutsIn(value), ...breakoutsIn(name)]) add(name, part, shortestNeedle, 'exact')
   // A plain word is on pages by chance.
   if (!/^[a-z]*$/.test(name)) add(name, name, shortestNeedle)
@@ -86,6 +93,7 @@ function breakoutsIn(value: string): string[] {
 
 /** Separators of list elements in a cookie value. */
 const separators = /[\s,;|:&=/]+/
+/** Some of so many words are on pages by chance. */
 const sentence = 4
 
 /** The short elements of a value, and its words unless it is a sentence. Numbers of up to three digits appear on pages by chance. */
@@ -104,15 +112,17 @@ const choices =
 /** Adds a cookie's value and its elements. */
 function addCookieValue(value: string, add: Add): void {
   if (!choices.test(value)) add('cookie', value, shortest.ordinary)
-  // JSON often holds consent words that are on every page: only parts that could be markup or a URL count.
+  // JSON often holds consent words that are on every page: only parts that could be markup, a URL or a sentence count.
   const isJson = /^\s*[{[]/.test(value)
   for (const element of isJson ? [] : value.split(separators)) {
     const isShort = isWord.test(element)
     if (choices.test(element)) continue
     add('cookie', element, isShort ? shortest.word : shortest.ordinary, isShort ? 'word' : 'text')
   }
-  for (const text of isJson ? stringsIn(value) : [value])
+  for (const text of isJson ? stringsIn(value) : [value]) {
     for (const part of breakoutsIn(text)) add('cookie', part, shortestNeedle, 'exact')
+    if (isJson && /\s/.test(text)) add('cookie', text, shortest.ordinary)
+  }
   if (/[<>"'/:]/.test(value)) for (const piece of piecesOf(value)) add('cookie', piece, shortest.piece)
 }
 

@@ -113,6 +113,7 @@ describe('what a shop makes of a field of an unknown name', () => {
     ],
     ['JSON', 'wicked"content', (value) => escaped(value, (code) => `\\u${code.toString(16).padStart(4, '0')}`)],
     ['PHP for URLs', 'b (c)', (value) => escaped(value, (code) => (code === 32 ? '+' : `%${code.toString(16)}`))],
+    ['a word that is cut off', 'wickedcontentisking', (value) => value.slice(0, 12)],
     ['the start of it', `wickedcontent and more`, (value) => value.slice(0, 13)],
   ])('%s', async (_, value, make) => {
     await expectClean(reflects('foo', make), { Foo: value })
@@ -148,6 +149,11 @@ describe('what a shop makes of a cookie', () => {
       reflects('cookie', (value) => strings(value.slice(5)).replace(/^.*:"|"[\]}]*$/g, '')),
       { Cookie: `pref=${json}` },
     )
+  })
+
+  it('with a sentence in JSON', async () => {
+    const name = (value: string) => /"name":"([^"]*)/.exec(decodeURIComponent(value))?.[1] ?? ''
+    await expectClean(reflects('cookie', name), { Cookie: 'pref=%7B%22name%22%3A%22closed%20today%22%7D' })
   })
 
   it('that PHP takes for one of the key', async () => {
