@@ -110,7 +110,7 @@ function reasonInResponse(
 
 /** Whether text of a type has other bytes for ASCII characters than ASCII. */
 const isIllegible = remembering((type) => /charset\s*=\s*["']?(?:utf-?(?:7|16|32)|ucs|unicode|iso-10646)/i.test(type))
-/** Whether clients may decode a coding that this cache does not. What no client knows as a coding harms nobody. */
+/** Whether clients may decode a coding that this cache does not. What no client knows as a coding harms no visitor. */
 const isUnread = remembering(
   (codings) =>
     toEncoding(codings) === null && /\b(?:(?:x-)?gzip|deflate|br|zstd|(?:x-)?compress|dc[bz])\b/i.test(codings),

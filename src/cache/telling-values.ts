@@ -93,7 +93,7 @@ function breakoutsIn(value: string): string[] {
 
 /** Separators of list elements in a cookie value. */
 const separators = /[\s,;|:&=/]+/
-/** Some of so many words are on pages by chance. */
+/** With this many words, some are on pages by chance. */
 const sentence = 4
 
 /** The short elements of a value, and its words unless it is a sentence. Numbers of up to three digits appear on pages by chance. */

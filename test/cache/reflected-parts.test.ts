@@ -13,7 +13,7 @@ async function open(answers: (request: OriginRequest) => Reply, settings: Partia
   return (fields: VisitOptions['fields'] = {}) => site.visit('/p', { long: true, fields })
 }
 
-/** What an attacker sends must reach nobody else, and the page of the others is cached. */
+/** What an attacker sends must not reach others, and the page of the others is cached. */
 async function expectClean(
   answers: (request: OriginRequest) => Reply,
   attack: NonNullable<VisitOptions['fields']>,
