@@ -64,6 +64,15 @@ function of(piece: string, size: number, end = ''): string {
   return piece.repeat(Math.ceil(size / piece.length)) + end
 }
 
+function reflection(value: string): string | null {
+  return reflectedField(
+    { ...asked, target: canonical('/'), channel, remembered: new Memo() },
+    { sent: [['x-a', value]], addresses: [] },
+    [],
+    Buffer.alloc(100_000, 'piece- '),
+  )
+}
+
 const cases: [name: string, run: (size: number) => unknown][] = [
   ['cache.types path, slashes', (size) => typeOf({ headers: [], tags: [], target: `/?${of('/', size)}` })],
   ['cache.types header', (size) => typeOf({ headers: [['x-page', of('a', size)]], tags: [], target: '/' })],
@@ -132,24 +141,9 @@ const cases: [name: string, run: (size: number) => unknown][] = [
   ],
   [
     'reflection in 100 kB',
-    (size) =>
-      reflectedField(
-        {
-          target: canonical('/'),
-          keyedFields: [],
-          classified: [],
-          unkeyedCookies: null,
-          channel,
-          remembered: new Memo(),
-        },
-        {
-          sent: [['x-a', Array.from({ length: size / 10 }, (_, n) => `piece-${1000 + n}`).join(' ')]],
-          addresses: [],
-        },
-        [],
-        Buffer.alloc(100_000, 'piece- '),
-      ),
+    (size) => reflection(Array.from({ length: size / 10 }, (_, n) => `piece-${1000 + n}`).join(' ')),
   ],
+  ['reflection of quotes', (size) => reflection(of('"', size))],
   ['tags of a response', (size) => tagsOf([['xkey', of(' ,', size)]])],
   ['tags of a PURGE', (size) => splitTags([of('\t ,', size)])],
   ['entity of a tag', (size) => entityOf(`product-${of('1', size, '!')}`)],

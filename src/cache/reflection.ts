@@ -46,13 +46,13 @@ export function reflectedField(
     wantedIn(question, sent, vary),
   )
   if (needles.size + words.size + addresses.length === 0) return null
-  let head = ''
-  for (const [name, value] of headers) if (!isGrammatical(name)) head += `${value}\n`
-  if (addresses.some((address) => holdsAddress(Buffer.from(head, 'latin1'), address) || holdsAddress(body, address)))
-    return 'x-forwarded-for'
-  const word = words.size === 0 ? null : findWord(`${head}\n${body.toString('latin1')}`.toLowerCase(), words)
+  let fields = ''
+  for (const [name, value] of headers) if (!isGrammatical(name)) fields += `${value}\n`
+  const head = Buffer.from(fields, 'latin1')
+  if (addresses.some((address) => holdsAddress(head, address) || holdsAddress(body, address))) return 'x-forwarded-for'
+  const word = words.size === 0 ? null : findWord(`${fields}\n${body.toString('latin1')}`.toLowerCase(), words)
   if (word !== null) return words.get(word)!
-  const found = search?.find(Buffer.from(head, 'latin1')) ?? search?.find(body) ?? inBody?.find(body) ?? null
+  const found = search?.find(head) ?? search?.find(body) ?? inBody?.find(body) ?? null
   return found === null ? null : needles.get(found)!
 }
 

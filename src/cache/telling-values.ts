@@ -10,6 +10,9 @@ import { shortestNeedle } from './search.ts'
  */
 const shortest = { ordinary: 6, other: shortestNeedle, piece: 6, run: 6, word: 3 }
 
+/** Characters of a value that are searched for: the start of a long one tells as much, and its spellings take time. */
+const longest = 128
+
 /** Request fields that browsers send by themselves. */
 export const ordinary =
   /^(?:accept(?:-(?:charset|encoding|language))?|user-agent|origin|dnt|priority|purpose|save-data|sec-.*|upgrade-insecure-requests|device-memory|downlink|dpr|ect|rtt|viewport-width|width|cookie)$/
@@ -37,7 +40,7 @@ export function tellingValues(
   const values: Telling[] = []
   const own = new Set([channel.host, `${channel.scheme}://${channel.host}`, channel.url])
   const add: Add = (name, value, least, as = 'text') => {
-    if (value.length >= least && !own.has(value)) values.push({ name, value, as })
+    if (value.length >= least && !own.has(value)) values.push({ name, value: value.slice(0, longest), as })
   }
   for (const [spelt, value] of sent) {
     const name = spelt.toLowerCase()
