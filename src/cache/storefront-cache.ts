@@ -258,19 +258,20 @@ export class StorefrontCache {
 
   /**
    * Fetches a page and the fragments that it lacks into the cache as a visitor's miss would. Null when a concurrent fetch
-   * or, unless by force, another node already did, and when the page is fresh. @throws OriginError
+   * or, unless by force, another node already did, and when the page is fresh; the page may be an error. @throws OriginError
    */
   async warm(lookup: Lookup, signal: AbortSignal, slot: Slot | null = null, force = true): Promise<Fetched | null> {
     const flight = this.#fetches.join(lookup)
     const outcome = flight && (await unlessAborted(flight.outcome, signal))
     if (outcome?.kind === 'abandoned') return this.warm(lookup, signal, slot, force)
     if (outcome?.kind === 'failed') throw outcome.error
-    if (outcome?.kind === 'page' && answers(outcome.page.held.page, lookup, this.#options.now())) {
-      await this.#options.store.settled(outcome.page.held.page)
-      return null
-    }
+    const joined = outcome?.kind === 'page' ? outcome.page.held.page : null
+    const hasJoined = joined !== null && answers(joined, lookup, this.#options.now())
+    if (hasJoined) await this.#options.store.settled(joined)
     const held = templateOf(this.find(lookup))
-    const isFresh = !force && held !== null && usability(held.page, this.#options.now()) === 'fresh'
+    // What visitors got of a fetch may be stale, or not stored because of a purge or a lack of room.
+    const mayBeFresh = !force || hasJoined
+    const isFresh = mayBeFresh && held !== null && usability(held.page, this.#options.now()) === 'fresh'
     const fetched = isFresh ? null : await this.#fetches.fetch(lookup, held, { signal, slot, force })
     const warmed = fetched?.kind === 'held' ? fetched.held : fetched === null ? held : null
     await warmFragments(this.#assembler, lookup, warmed, (part) => this.warm(part, signal, slot, false), signal)

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { classifyUrl } from '../../src/cache/classify-url.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import { placesIn } from '../../src/pages/places.ts'
-import { openSite, shopUrl } from './site.ts'
+import { openSite, shopUrl, type Site } from './site.ts'
 import { openPages } from '../stores/pages.ts'
 import { until } from '../helpers/until.ts'
 
@@ -22,6 +22,14 @@ async function openLocked(changes: Partial<CacheSettings> = {}) {
   }
   onTestFinished(release)
   return { site, release }
+}
+
+/** Warms `/a`. */
+function warm({ cache }: Site) {
+  const { signal } = new AbortController()
+  const classified = classifyUrl(`${shopUrl}/a`, {}, signal, cache.classifying)
+  if (classified?.kind !== 'lookup') throw new Error('not a page')
+  return cache.warm(classified.lookup, signal)
 }
 
 describe('while the store cannot write', () => {
@@ -87,19 +95,33 @@ describe('while the store cannot write', () => {
     expect((await site.visit('/p16')).field('cache-status')).toMatch(/stored/)
   })
 
+  it('a warmup that joined the fetch of a page beyond the queue stores the page itself', async () => {
+    const { site, release } = await openLocked({ maxPageSize: 2 ** 21 })
+    const reply = { fields, body: 'x'.repeat(2 ** 20) }
+    site.answers(reply)
+    for (let n = 0; n < 16; n += 1) await site.visit(`/p${n}`)
+    const { promise, resolve } = Promise.withResolvers<typeof reply>()
+    site.answers(() => promise)
+    const visit = site.visit('/a')
+    await until(() => expect(site.origin.requests).toHaveLength(17))
+    const warming = warm(site)
+    resolve(reply)
+    expect((await visit).field('cache-status')).toMatch(/detail="too many pages wait to be stored"/)
+    release()
+    expect((await warming)!.notStored).toBeNull()
+    expect(site.origin.requests).toHaveLength(18)
+  })
+
   it('a warmup waits until its page is stored', async () => {
     const { site, release } = await openLocked()
-    const signal = new AbortController().signal
-    const classified = classifyUrl(`${shopUrl}/a`, {}, signal, site.cache.classifying)
-    if (classified?.kind !== 'lookup') throw new Error('not a page')
-    let warm = false
-    const warming = site.cache.warm(classified.lookup, signal).then((fetched) => {
-      warm = true
+    let isWarm = false
+    const warming = warm(site).then((fetched) => {
+      isWarm = true
       return fetched
     })
     await until(() => expect(site.store.waiting().pages).toBe(1))
     expect((await site.visit('/a')).text).toBe('old')
-    expect(warm).toBe(false)
+    expect(isWarm).toBe(false)
     release()
     expect((await warming)!.notStored).toBeNull()
     expect(site.store.counters().products.count).toBe(1)

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { classifyUrl } from '../../src/cache/classify-url.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
+import { evaluateAttempt, noAttempts } from '../../src/warmup/run/attempt.ts'
 import { toFetchPage } from '../../src/warmup/run/fetch-page.ts'
 import type { Reply } from './scripted-origin.ts'
 import { openSite, shopUrl } from './site.ts'
@@ -15,6 +16,7 @@ async function open(changes: Partial<CacheSettings> = {}) {
   const fetchPage = toFetchPage(site.cache, site.now, 5000)
   return {
     site,
+    fetchPage,
     warm: (target: string, headers: Record<string, string> = {}, force = false) =>
       fetchPage(shopUrl + target, { ...fetchOptions, headers, force }),
   }
@@ -57,20 +59,64 @@ describe('a warmed page and a visited page share code and key', () => {
     expect(site.origin.requests[0]).toMatchObject({ method: 'GET', target: '/a?a=2&b=1' })
     expect(site.origin.requests[0]!.fields.get('host')).toBe('shop.example')
   })
+})
 
-  it('a visitor and the warmup share one fetch', async () => {
-    const { site, warm } = await open()
-    let answer: ((reply: Reply) => void) | null = null
-    site.answers(() => new Promise<Reply>((resolve) => (answer = resolve)))
+describe('a warmup that joins the fetch of a visitor', () => {
+  /** Visits and warms `/a` while the shop prepares one response. Then the shop sends `reply`; `before` runs just before that. */
+  async function join(
+    { site, fetchPage }: Awaited<ReturnType<typeof open>>,
+    reply: Reply,
+    { before = async () => {}, force = false }: { before?: () => Promise<unknown>; force?: boolean } = {},
+  ) {
+    const asked = site.origin.requests.length
+    const { promise, resolve } = Promise.withResolvers<Reply>()
+    site.answers(() => promise)
     const visit = site.visit('/a')
-    await until(() => expect(answer).not.toBeNull())
-    const warming = warm('/a')
-    // The warmup has joined the fetch, otherwise there would be a second request.
-    await until(() => expect(site.origin.requests).toHaveLength(1))
-    answer!({ fields, body: 'page' })
-    expect((await visit).text).toBe('page')
-    expect((await warming)?.kind).toMatch(/fresh|stored/)
-    expect(site.origin.requests).toHaveLength(1)
+    await until(() => expect(site.origin.requests).toHaveLength(asked + 1))
+    const joining = Promise.withResolvers<void>()
+    const mayStart = () => {
+      joining.resolve()
+      return true
+    }
+    const warming = fetchPage(`${shopUrl}/a`, { ...fetchOptions, force, mayStart })
+    await joining.promise
+    await before()
+    resolve(reply)
+    return { result: await warming, visit: await visit, requests: site.origin.requests.length - asked }
+  }
+
+  it.each([false, true])('requests nothing when the page is stored; with force: %s', async (force) => {
+    const { result, visit, requests } = await join(await open(), { fields, body: 'page' }, { force })
+    expect([result, visit.text, requests]).toEqual([{ kind: 'fresh' }, 'page', 1])
+  })
+
+  it('fetches a page again that was purged meanwhile', async () => {
+    const opened = await open()
+    const before = () => opened.site.store.remove({ kind: 'urls', urls: [`${shopUrl}/a`] })
+    const { result, visit, requests } = await join(opened, { fields, body: 'page' }, { before })
+    expect(visit.field('cache-status')).toContain('invalidated while it was fetched')
+    expect([result, requests]).toEqual([expect.objectContaining({ kind: 'stored', status: 200 }), 2])
+    expect((await opened.site.visit('/a')).field('cache-status')).toMatch(/; hit/)
+  })
+
+  it.each([false, true])('fails when the page is a cached error; with force: %s', async (force) => {
+    const { result, visit, requests } = await join(await open(), { status: 404, fields }, { force })
+    expect([visit.status, requests]).toEqual([404, 1])
+    expect(evaluateAttempt(result!, noAttempts, { retries: 3, maxWait: 0 }, 0)).toEqual({
+      kind: 'failed',
+      status: 404,
+      error: 'answered 404',
+    })
+  })
+
+  it('fails when the shop answers an error and the visitor gets the stale page', async () => {
+    const opened = await open()
+    opened.site.answers({ fields: { 'Cache-Control': 'max-age=10, stale-if-error=600' }, body: 'old' })
+    await opened.site.visit('/a')
+    opened.site.wait(20)
+    const { result, visit, requests } = await join(opened, { status: 500 })
+    expect([visit.status, visit.text]).toEqual([200, 'old'])
+    expect([result, requests]).toEqual([expect.objectContaining({ kind: 'failed', status: 500 }), 2])
   })
 })
 

@@ -40,8 +40,7 @@ export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number)
       return { kind: 'not-stored', status: null, ms: 0, reason: 'is answered without the shop (cache.emptyPaths)' }
     if (classified.kind === 'pass') return { kind: 'not-stored', status: null, ms: 0, reason: classified.reason }
     const held = options.force ? null : findFresh(cache, classified.lookup, now)
-    if (held !== null)
-      return held.page.status < 400 ? { kind: 'fresh' } : { kind: 'stored', status: held.page.status, ms: 0 }
+    if (held !== null) return toFound(held)
     // Waiting for visitors is no fault of the page.
     const slot = await roomOf(cache, classified.lookup, options.stop)
     if (slot === null) return null
@@ -50,7 +49,9 @@ export function toFetchPage(cache: StorefrontCache, now: Clock, timeout: number)
     try {
       if (!options.mayStart()) return null
       const fetched = await cache.warm(classified.lookup, limit.signal, slot, options.force)
-      return fetched === null ? { kind: 'fresh' } : toResult(fetched, performance.now() - started, now())
+      return fetched === null
+        ? toFound(cache.find(classified.lookup))
+        : toResult(fetched, performance.now() - started, now())
     } catch (error) {
       if (!(error instanceof OriginError)) throw error
       const message = limit.isLate ? `no complete response within ${timeout / 1000} s` : error.message
@@ -90,6 +91,12 @@ function findFresh(cache: StorefrontCache, lookup: Lookup, now: Clock): HeldPage
   const held = cache.find(lookup)
   const isFresh = held !== null && usability(held.page, now()) === 'fresh' && !cache.lacksFragments(lookup, held)
   return isFresh ? held : null
+}
+
+/** The result for a page that others have fetched. A cached error is a failure. Null: a purge has just removed the page. */
+function toFound(held: HeldPage | null): WarmResult {
+  const status = held?.page.status ?? 200
+  return status < 400 ? { kind: 'fresh' } : { kind: 'stored', status, ms: 0 }
 }
 
 function toResult(fetched: Fetched, ms: number, now: number): WarmResult {

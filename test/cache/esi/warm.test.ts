@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { OriginError } from '../../../src/cache/origin.ts'
+import { until } from '../../helpers/until.ts'
 import type { Reply } from '../scripted-origin.ts'
 import { include, lasting, lookupOf, openEsiShop, template, type EsiShop } from './shop.ts'
 
@@ -50,6 +51,19 @@ describe('the warmup of a page fails like a visit of it where a fragment that it
     // The page itself and the others are cached.
     expect([shop.asked('/'), shop.asked('/_esi/good')]).toEqual([1, 1])
   })
+})
+
+it('the warmup of a page that a visitor fetches fails too where the page needs a fragment that fails', async () => {
+  const { promise, resolve } = Promise.withResolvers<Reply>()
+  shop.page('/_esi/bad', { status: 500 })
+  shop.page('/', () => promise)
+  const visit = shop.visit('/')
+  await until(() => expect(shop.asked('/')).toBe(1))
+  const warming = warm('/')
+  resolve(template(`${include('/_esi/bad')}${include('/_esi/good')}`))
+  await expect(warming).rejects.toBeInstanceOf(OriginError)
+  expect((await visit).status).toBe(502)
+  expect([shop.asked('/'), shop.asked('/_esi/good')]).toEqual([1, 1])
 })
 
 it('a warmup that is aborted while it fetches a fragment requests nothing else', async () => {
