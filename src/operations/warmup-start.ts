@@ -115,8 +115,8 @@ async function start(context: OperationContext, input: StartInput): Promise<Star
 }
 
 async function tellWhatIsAhead({ app, report }: OperationContext, id: string): Promise<void> {
-  const { otherRunAtWork } = await import('../warmup/run/live.ts')
-  const ahead = await otherRunAtWork(await app.records(), id)
+  const { findRunAhead } = await import('../warmup/run/live.ts')
+  const ahead = await findRunAhead(await app.records(), id)
   if (ahead !== null)
     report({ kind: 'message', message: `This warmup begins after warmup ${ahead}, which is in progress.` })
 }

@@ -28,6 +28,20 @@ export async function hasMessageWithPrefix(db: RecordsDatabase, keyPrefix: strin
   return row !== undefined
 }
 
+/** The group of a waiting message whose key starts with `keyPrefix`; null without one. */
+export async function findWaitingGroup(db: RecordsDatabase, keyPrefix: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('queue_messages')
+    .select('group')
+    .where('key', '>=', keyPrefix)
+    .where('key', '<', `${keyPrefix}\uffff`)
+    .where('lease', 'is', null)
+    .where('failed_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row?.group ?? null
+}
+
 /** Whether a message with this key is on the transport `failed`, where an operator can see and retry it. */
 export async function hasFailedMessage(db: RecordsDatabase, key: string): Promise<boolean> {
   const row = await db

@@ -190,8 +190,37 @@ const waitingTypes = prepare<{ transport: Transport }, { type: string; grouped: 
       .$castTo<{ type: string; grouped: number; ungrouped: number }>(),
 )
 
+type GroupsQuery = Pick<DueQuery, 'transport' | 'type'>
+
+/**
+ * The message that comes first in each group with waiting messages of a type: the one that a worker holds, or else the one that a worker
+ * takes next. Delayed messages count too.
+ */
+export const firstOfGroups = prepare<GroupsQuery, { group: string; payload: string }>((db, query) =>
+  withGroups(db, query)
+    .selectFrom('groups')
+    .innerJoin('queue_messages as first', (join) =>
+      join.on((on) => {
+        const members = on
+          .selectFrom('queue_messages as member')
+          .select('member.id')
+          .where('member.transport', '=', query.transport)
+          .where('member.type', '=', query.type)
+          .whereRef('member.group', '=', 'groups.name')
+          .orderBy('member.available_at')
+          .orderBy('member.id')
+          .limit(1)
+        const held = members.where('member.lease', 'is not', null)
+        const next = members.where('member.lease', 'is', null)
+        return on('first.id', '=', on.fn.coalesce(held, next))
+      }),
+    )
+    .select(['groups.name as group', 'first.payload'])
+    .$castTo<{ group: string; payload: string }>(),
+)
+
 /** A query over the groups with waiting messages; it walks from name to name in the index. */
-function withGroups(db: RecordsDatabase, { transport, type }: DueQuery) {
+function withGroups(db: RecordsDatabase, { transport, type }: GroupsQuery) {
   return db.withRecursive('groups(name)', (query) =>
     query
       .selectFrom('queue_messages')

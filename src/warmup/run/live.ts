@@ -1,8 +1,11 @@
 import { hostname } from 'node:os'
+import { findWaitingGroup } from '../../queue/find-messages.ts'
+import { firstOfGroups } from '../../queue/find-next.ts'
 import type { Records } from '../../records/open.ts'
 import type { RecordsDatabase } from '../../records/schema.ts'
 import { prepare } from '../../records/statements.ts'
 import { addHistograms, byDoubling, emptyHistogram, percentile } from './latency.ts'
+import { batchKeys, batchOf, batchType } from './messages.ts'
 import { averageRate, type WarmupProgress } from './progress.ts'
 import { addRings, etaOf, peakOf, rateNow, type Eta, type SecondRing } from './second-ring.ts'
 
@@ -94,7 +97,7 @@ export interface WarmupLive extends Pick<WorkerLive, 'results' | 'slowest' | 'fa
   /** When a worker last reported; null if none has. */
   updatedAt: number | null
   workers: LiveWorker[]
-  /** Another run, which workers process while none processes this one. */
+  /** Another run, which workers process before this one. */
   behind: string | null
   slots: (LiveSlot & { worker: string })[]
   /** URLs per second: over the last seconds, since the start without pauses, in the best second. */
@@ -151,17 +154,26 @@ export async function readLive(records: Records, progress: WarmupProgress): Prom
     now,
   )
   const waits = progress.status === 'running' && !live.workers.some(({ alive }) => alive)
-  return { ...live, behind: waits ? await otherRunAtWork(records, progress.id) : null }
+  return { ...live, behind: waits ? await findRunAhead(records, progress.id) : null }
 }
 
-/** Another run that a worker has just reported on; null if there is none. */
-export async function otherRunAtWork(records: Records, id: string): Promise<string | null> {
+/**
+ * The running warmup that workers process before they begin this one; null if there is none. A worker takes the batches of an origin in
+ * the order of the queue, so a run waits only while another one comes first at each of its origins.
+ */
+export async function findRunAhead(records: Records, id: string): Promise<string | null> {
+  const { rows } = await firstOfGroups(records.db, { transport: 'async', type: batchType })
+  const first = new Map(rows.map(({ group, payload }) => [group, batchOf({ payload: JSON.parse(payload) }).run]))
+  const group = await findWaitingGroup(records.db, batchKeys(id))
+  const ahead = group === null ? undefined : first.get(group)
+  if (ahead === undefined || [...first.values()].includes(id)) return null
   const row = await records.db
     .selectFrom('warmup_live')
+    .innerJoin('warmup_runs', 'warmup_runs.id', 'run_id')
     .select('run_id')
-    .where('run_id', '!=', id)
+    .where('run_id', '=', ahead)
+    .where('status', '=', 'running')
     .where('at', '>=', records.now() - aliveWindow)
-    .orderBy('at', 'desc')
     .limit(1)
     .executeTakeFirst()
   return row?.run_id ?? null

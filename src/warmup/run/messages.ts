@@ -28,7 +28,7 @@ export function batchMessage(runId: string, batch: number, origin: string): NewM
   }
 }
 
-export function batchOf(message: Message): BatchPayload {
+export function batchOf(message: Pick<Message, 'payload'>): BatchPayload {
   return message.payload as BatchPayload
 }
 

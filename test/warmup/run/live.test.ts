@@ -1,9 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openQueue } from '../../../src/queue/records-queue.ts'
 import { openRecords } from '../../helpers/records.ts'
 import { byDoubling, latencyBucket, emptyHistogram, percentile } from '../../../src/warmup/run/latency.ts'
 import { mergeLive, emptyResults, readLive, writeLive, type WorkerLive } from '../../../src/warmup/run/live.ts'
 import { classOf } from '../../../src/warmup/run/result-class.ts'
-import { createRun } from '../../../src/warmup/run/runs.ts'
+import { batchType } from '../../../src/warmup/run/messages.ts'
+import { cancelRun, pauseRun, resumeRun } from '../../../src/warmup/run/moves.ts'
+import { createRun, readProgress } from '../../../src/warmup/run/runs.ts'
 import {
   addRings,
   countInRing,
@@ -144,7 +147,7 @@ it('figures of a dead worker still count, but its slots do not', () => {
   })
 })
 
-it('a later report of a worker replaces the earlier one, and a run knows which one is ahead', async () => {
+it('a later report of a worker replaces the earlier one', async () => {
   let now = start
   const records = await openRecords({ directory: await tempDir(), now: () => now })
   try {
@@ -155,12 +158,88 @@ it('a later report of a worker replaces the earlier one, and a run knows which o
     expect(await readLive(records, run)).toMatchObject({ updatedAt: null, workers: [], eta: null })
     for (const done of [1, 2]) await writeLive(records.db, run.id, 'w', worker({ done }), (now += 250))
     expect(await readLive(records, run)).toMatchObject({ updatedAt: now, workers: [{ id: 'w', done: 2, alive: true }] })
-    const other = await createRun(records, asked)
-    expect(await readLive(records, other)).toMatchObject({ updatedAt: null, behind: run.id })
-    expect(await readLive(records, run)).toMatchObject({ behind: null })
-    now += 4_000
-    expect(await readLive(records, other)).toMatchObject({ behind: null })
   } finally {
     await records.close()
   }
+})
+
+describe('a run is behind another one', () => {
+  /** Runs on real records; every step is a second after the one before it. */
+  async function openRuns() {
+    let now = start
+    const tick = () => (now += 1000)
+    const records = await openRecords({ directory: await tempDir(), now: () => now })
+    onTestFinished(() => records.close())
+    const queue = openQueue(records, () => now)
+    return {
+      records,
+      tick,
+      /** Creates a run with a page at each origin. */
+      async create(...origins: string[]): Promise<string> {
+        tick()
+        const lists = origins.map((origin) => ({ channelId: origin, origin, urls: [`${origin}/`] }))
+        const discovery = { ...noErrors, total: origins.length }
+        const run = { salesChannelId: null, batchSize: 1, force: false, failure: null, discovery, lists }
+        return (await createRun(records, run)).id
+      },
+      /** A worker reports on a run. */
+      report: (id: string) => writeLive(records.db, id, 'w', worker({}), now),
+      behind: async (id: string) => (await readLive(records, (await readProgress(records, id))!)).behind,
+      /** A worker takes the next batch. */
+      async claim() {
+        tick()
+        const membership = await queue.join({ kind: 'daemon', transports: ['async'], types: [batchType] })
+        return membership.claim(new Map([[batchType, 1]]), 1)
+      },
+    }
+  }
+
+  const [a, b] = ['http://a', 'http://b']
+
+  it('which workers are processing, and which comes first at its origin', async () => {
+    const { create, report, behind, tick } = await openRuns()
+    const first = await create(a)
+    await report(first)
+    const [second, third] = [await create(a), await create(a)]
+    expect([await behind(first), await behind(second), await behind(third)]).toEqual([null, first, first])
+    // No worker has reported for a while.
+    for (let seconds = 0; seconds < 4; seconds++) tick()
+    expect(await behind(third)).toBeNull()
+  })
+
+  it('whose last batch a worker holds', async () => {
+    const { create, report, behind, claim } = await openRuns()
+    const first = await create(a)
+    expect(await claim()).toHaveLength(1)
+    const second = await create(a)
+    await report(first)
+    expect(await behind(second)).toBe(first)
+  })
+
+  it('not of other origins, and not where it has an origin to itself', async () => {
+    const { create, report, behind } = await openRuns()
+    const first = await create(a)
+    const [other, both, same] = [await create(b), await create(a, 'http://c'), await create(b, a)]
+    await report(first)
+    expect(await behind(other)).toBeNull()
+    expect(await behind(both)).toBeNull()
+    await report(other)
+    expect([first, other]).toContain(await behind(same))
+  })
+
+  it('not when that one has ended, or was resumed after it', async () => {
+    const { records, create, report, behind, claim, tick } = await openRuns()
+    const ended = await create(a)
+    expect(await claim()).toHaveLength(1)
+    const second = await create(a)
+    await cancelRun(records, ended)
+    await report(ended)
+    expect(await behind(second)).toBeNull()
+    const [paused, later] = [await create(b), await create(b)]
+    await pauseRun(records, paused)
+    tick()
+    await resumeRun(records, paused, () => b)
+    await report(paused)
+    expect(await behind(later)).toBeNull()
+  })
 })
