@@ -74,7 +74,7 @@ export class Keeper {
           ? toHeldPage(unstored(draft, body.length), bodies)
           : this.remember(page, bodies, lookup, fence),
       status: draft.status,
-      notStored: null,
+      notStored: typeof page === 'string' ? rejections[page] : null,
       shareable: true,
       live: [...draft.headers],
       isShared: true,

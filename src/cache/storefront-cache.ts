@@ -275,7 +275,7 @@ export class StorefrontCache {
     const fetched = isFresh ? null : await this.#fetches.fetch(lookup, held, { signal, slot, force })
     const warmed = fetched?.kind === 'held' ? fetched.held : fetched === null ? held : null
     await warmFragments(this.#assembler, lookup, warmed, (part) => this.warm(part, signal, slot, false), signal)
-    return fetched?.kind === 'held' && fetched.isShared === true ? null : fetched
+    return fetched?.kind === 'held' && fetched.isShared === true && fetched.notStored === null ? null : fetched
   }
 
   /** Whether a page has fragments that are not fresh in the cache. */

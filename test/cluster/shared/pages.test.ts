@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { toFetchPage } from '../../../src/warmup/run/fetch-page.ts'
 import type { FetchPage } from '../../../src/warmup/run/warm-result.ts'
 import { isHit, shopUrl } from '../../cache/site.ts'
@@ -198,5 +198,23 @@ describe.skipIf(!hasRedis)('pages of other nodes (skipped where redis-server is 
     b.answers({ ...page, body: 'warmed again' })
     expect(await warmB(`${shopUrl}/`, { ...fetchOptions, force: true })).toMatchObject({ kind: 'stored' })
     expect(b.origin.requests).toHaveLength(1)
+  })
+
+  it('counts no page of another node as warm that this node has no room for', async () => {
+    const [a, b] = (await nodes.open(2)) as [Node, Node]
+    const warm = toFetchPage(b.cache, b.now, 60_000)
+    await a.visit('/')
+    await written(a)
+    const full = vi.spyOn(b.store, 'put').mockResolvedValue('unavailable')
+    expect(await warm(`${shopUrl}/`, fetchOptions)).toMatchObject({
+      kind: 'not-stored',
+      status: 200,
+      reason: 'the store has no room or is busy',
+      transient: 'cache',
+    })
+    full.mockRestore()
+    expect(await warm(`${shopUrl}/`, fetchOptions)).toEqual({ kind: 'fresh' })
+    expect(b.store.counters().products.count).toBe(1)
+    expect(b.origin.requests).toEqual([])
   })
 })
