@@ -26,6 +26,8 @@ export class Counters {
   readonly #getTotalsQuery: Statement<[], { count: number; size: number }>
   readonly #addQuery: Statement<[StatRow]>
   readonly #clearQuery: Statement<[PageType]>
+  readonly #getDeadSizeQuery: Statement<[], number>
+  readonly #addDeadQuery: Statement<[number]>
   /** The sums gathered by `together` so far; null outside of it. */
   #gathered: Map<PageType, Sums> | null = null
 
@@ -42,6 +44,8 @@ export class Counters {
     this.#clearQuery = database.prepare(`
       UPDATE stat SET epoch = epoch + 1, count = 0, original_size = 0, size = 0, generation_us = 0, hits = 0, hit_us = 0
       WHERE type = ?`)
+    this.#getDeadSizeQuery = database.prepare<[], number>('SELECT dead_size FROM meta').pluck()
+    this.#addDeadQuery = database.prepare('UPDATE meta SET dead_size = max(0, dead_size + ?)')
   }
 
   all(): Record<PageType, TypeCounters> {
@@ -61,6 +65,16 @@ export class Counters {
 
   totals(): { count: number; size: number } {
     return this.#getTotalsQuery.get() ?? { count: 0, size: 0 }
+  }
+
+  /** Bytes of the bodies of dead pages, which are still on the disk. */
+  deadSize(): number {
+    return this.#getDeadSizeQuery.get() ?? 0
+  }
+
+  /** Adds the bytes of pages that have become dead, or subtracts those of dead pages whose rows are deleted. */
+  addDead(bytes: number): void {
+    this.#addDeadQuery.run(bytes)
   }
 
   epoch(type: PageType): number {
@@ -98,7 +112,8 @@ export class Counters {
 
   /** Makes all pages of a type dead in constant time. Returns how many were live. */
   clear(type: PageType): number {
-    const { count } = this.all()[type]
+    const { count, size } = this.all()[type]
+    this.addDead(size)
     this.#clearQuery.run(type)
     return count
   }

@@ -76,6 +76,7 @@ class FilesystemStore implements PageStore {
   readonly #queue: WriteQueue | null = null
   readonly #running = new UnderWay()
   #worker: RemovalWorker | null = null
+  readonly deadSize = (): number => this.#shared.read(0, (index) => index.counters.deadSize())
   readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
 
   constructor(options: FilesystemStoreOptions & { maxSize: number }, shared: SharedIndex) {

@@ -52,7 +52,9 @@ export class GroupWrites {
 
   /** Resolves to the stored pages in order, or why each was not stored. */
   async write(group: readonly PreparedPage[]): Promise<(Stored | Rejection)[]> {
-    const { shared, bodies, room } = this.#parts
+    const { shared, bodies, room, maxSize, housekeeper } = this.#parts
+    const bytes = group.reduce((sum, { body }) => sum + (body.length <= maxSize ? body.length : 0), 0)
+    await unlessStorageFails(housekeeper.keepToLimit(bytes))
     const written = new Map<PreparedPage, Written>()
     let stored = this.#judge(group)
     const storable = group.filter((_, at) => stored[at] !== 'invalidated')

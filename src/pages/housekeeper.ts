@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as yieldToOthers, setTimeout as pause } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import { hourLength } from '../lib/moment.ts'
 import type { BodyFiles } from './body-files.ts'
@@ -21,6 +21,11 @@ const shortestRest = 5
 const reliefSlice = 16
 /** Fraction of the limit down to which pages are evicted, so that not every new page triggers another eviction. */
 const evictTo = 0.95
+/**
+ * Fraction of the limit that live and dead pages may take together; beyond it, each group of pages waits until others are removed. The
+ * unused parts of files come on top of it: up to a third (docs/decisions/0093-shared-body-files.md).
+ */
+const holdFrom = 1.125
 /** Traces released per transaction, which is limited by its pages too. */
 const tracesAtOnce = 200
 const removalsKeptFor = hourLength
@@ -108,6 +113,35 @@ export class Housekeeper {
       if (!((await this.#relieve()) || (await this.#evictSlice()) || (await this.#reapSlice()))) return
       await this.#rest(Math.max(shortestRest, performance.now() - began))
     }
+  }
+
+  /**
+   * Makes room for bodies that are about to be written: in a crawl, pages become dead faster than the background removes them. Removes at most
+   * twice as many bytes, so that a large purge or a lower limit holds up no group for long and is still caught up with.
+   */
+  async keepToLimit(bytes: number): Promise<void> {
+    const { shared, maxSize } = this.#options
+    const most = maxSize * holdFrom - bytes
+    const before = this.#sizes()
+    const target = Math.max(most, before.all - 2 * bytes)
+    for (let sizes = before; sizes.all > target && !this.#stopped; sizes = this.#sizes()) {
+      if (!(await this.#reaper.slice())) {
+        // What is left is still to be read for the log of purges.
+        if (sizes.live <= most) return
+        await shared.write((index) => index.write(() => index.evict(most, slice)))
+        if (this.#sizes().live === sizes.live) return
+      }
+      await yieldToOthers()
+    }
+  }
+
+  /** Bytes of the live pages, and together with those that are still to be removed. */
+  #sizes(): { live: number; all: number } {
+    const { shared } = this.#options
+    return shared.read({ live: 0, all: 0 }, ({ counters }) => {
+      const live = counters.totals().size
+      return { live, all: live + counters.deadSize() + this.#reaper.unneeded }
+    })
   }
 
   /** Pauses without keeping the process alive or delaying `stop`. */

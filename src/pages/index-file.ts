@@ -10,19 +10,23 @@ import { directoryMode, fileMode, newFresh, within, type Places } from './places
 
 /** "pgch": identifies our index among SQLite files. */
 const applicationId = 0x70676368
-/** Version 8 (7 was not released): keys are found by their URL, and the tags of a page by its record. Version 6: small bodies share a file. */
-const schemaVersion = 8
+/**
+ * Version 9: `dead_size`. Versions 7 and 8 were not released: keys are found by their URL, and the tags of a page by its record. Version 6:
+ * small bodies share a file.
+ */
+const schemaVersion = 9
 
 /**
  * A page is dead when its epoch differs from that of its type, or when `dead` lists it. Its body and then its rows are
  * removed later. Since the large rows of `page` and their indexes are untouched, purging many pages is cheap. A soft
- * purge lists pages in `stale` the same way. `trace`: removals whose URLs are still to be read (src/pages/traces.ts).
+ * purge lists pages in `stale` the same way. `trace`: removals whose URLs are still to be read (src/pages/traces.ts). `dead_size`: bytes of
+ * the bodies of all dead pages.
  *
  * Each index whose order is not that of storing costs a new page a leaf of its own, written twice. Therefore `page_url`
  * also serves look-ups by key, and no index leads from a page to its tags (docs/decisions/0154-work-per-stored-page.md).
  */
 const schema = `
-  CREATE TABLE meta (generation TEXT NOT NULL, cleared INTEGER NOT NULL, floor INTEGER NOT NULL, trace INTEGER);
+  CREATE TABLE meta (generation TEXT NOT NULL, cleared INTEGER NOT NULL, floor INTEGER NOT NULL, trace INTEGER, dead_size INTEGER NOT NULL);
   CREATE TABLE stat (
     type TEXT PRIMARY KEY, epoch INTEGER NOT NULL DEFAULT 0, count INTEGER NOT NULL DEFAULT 0,
     original_size INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0,
@@ -89,7 +93,7 @@ function writeSchema(path: string): void {
     database.pragma('journal_mode = WAL')
     database.transaction(() => {
       database.exec(schema)
-      database.prepare('INSERT INTO meta VALUES (?, 0, 0, NULL)').run(randomUUID())
+      database.prepare('INSERT INTO meta VALUES (?, 0, 0, NULL, 0)').run(randomUUID())
       const addType = database.prepare('INSERT INTO stat (type) VALUES (?)')
       for (const type of pageTypes) addType.run(type)
       // Page ids must not mean anything in another generation: each starts at a random value.

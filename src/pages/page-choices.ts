@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3'
+import type { Counters } from './counters.ts'
 import { EvictionOrder, type DeadPage, type LeastUsed } from './eviction-order.ts'
 import { live, ofCurrentEpoch } from './page-reads.ts'
 import { countedColumns, type CountedPage } from './page-writes.ts'
@@ -29,6 +30,7 @@ const getReleased = `
 
 /** Selects the next pages to remove in slices, so that no complete list is ever in memory. */
 export class PageChoices {
+  readonly #counters: Counters
   readonly #getTagsQuery: Statement<[string], { value: number; id: number }>
   readonly #getTaggedQuery: Statement<[number, number, number], TaggedPage>
   readonly #getAtUrlsQuery: Statement<[string], CountedPage & { value: number }>
@@ -39,6 +41,7 @@ export class PageChoices {
   readonly #getUntracedQuery: Statement<[number], DeadPage>
   readonly #getReleasedQuery: Statement<[number], DeadPage>
   readonly #getClearedQuery: Statement<[PageType, PageType, PageType, number], DeadPage>
+  readonly #sumSizesQuery: Statement<[string], number>
   readonly #dropDeadQuery: Statement<[string]>
   readonly #dropStaleQuery: Statement<[string]>
   readonly #dropLinksQuery: Statement<[string]>
@@ -46,7 +49,8 @@ export class PageChoices {
   readonly #dropUnusedTagsQuery: Statement<[number, number]>
   readonly #getLastTagQuery: Statement<[], number | null>
 
-  constructor(database: Database) {
+  constructor(database: Database, counters: Counters) {
+    this.#counters = counters
     this.#getTagsQuery = database.prepare(
       'SELECT j.key AS value, t.id FROM json_each(?) j CROSS JOIN tag t ON t.name = j.value',
     )
@@ -77,6 +81,11 @@ export class PageChoices {
     this.#getClearedQuery = database.prepare(`
       SELECT id, file FROM page WHERE type = ? AND epoch <
         coalesce((SELECT min(epoch) FROM trace WHERE type = ?), (SELECT epoch FROM stat WHERE type = ?)) LIMIT ?`)
+    this.#sumSizesQuery = database
+      .prepare<[string], number>(
+        'SELECT coalesce(sum(p.size), 0) FROM json_each(?) j CROSS JOIN page p ON p.id = j.value',
+      )
+      .pluck()
     this.#dropDeadQuery = database.prepare('DELETE FROM dead WHERE page_id IN (SELECT value FROM json_each(?))')
     this.#dropStaleQuery = database.prepare('DELETE FROM stale WHERE page_id IN (SELECT value FROM json_each(?))')
     this.#dropLinksQuery = database.prepare(`
@@ -142,6 +151,7 @@ export class PageChoices {
   /** Deletes the rows of dead pages. */
   drop(ids: readonly number[]): void {
     const list = JSON.stringify(ids)
+    this.#counters.addDead(-this.#sumSizesQuery.get(list)!)
     for (const query of [this.#dropLinksQuery, this.#dropPagesQuery, this.#dropStaleQuery, this.#dropDeadQuery])
       query.run(list)
   }

@@ -71,7 +71,7 @@ export class PageIndex {
   }
 
   get choices(): PageChoices {
-    return (this.#choices ??= new PageChoices(this.#database))
+    return (this.#choices ??= new PageChoices(this.#database, this.counters))
   }
 
   get traces(): Traces {

@@ -220,6 +220,8 @@ export interface PageStore {
   recordHits(hits: readonly StoredHits[]): void
   /** O(1): reads counters that are maintained with each change. */
   counters(): Record<PageType, TypeCounters>
+  /** Bytes of removed pages whose bodies are still on the disk. O(1) as well. */
+  deadSize(): number
   /** The shop's tags of stored pages that begin with a text, in order. */
   tags(beginning: string, limit: number): string[]
   list(filter: PageFilter): { total: number; items: Page[] }

@@ -179,13 +179,14 @@ export class PageWrites {
     return pages.filter(({ id }) => fresh.has(id))
   }
 
-  /** Subtracts pages that were made dead from the counters. */
+  /** Subtracts pages that were made dead from the counters of live pages. */
   uncount(pages: readonly CountedPage[]): void {
+    this.#counters.addDead(sizeOf(pages))
     for (const [type, same] of Map.groupBy(pages, (page) => page.type))
       this.#counters.subtract(type, {
         count: same.length,
         originalSize: same.reduce((sum, { originalSize }) => sum + originalSize, 0),
-        size: same.reduce((sum, { size }) => sum + size, 0),
+        size: sizeOf(same),
         generationUs: same.reduce((sum, { generationUs }) => sum + generationUs, 0),
         hits: same.reduce((sum, { hits }) => sum + hits, 0),
         hitUs: same.reduce((sum, { hitUs }) => sum + hitUs, 0),
@@ -201,6 +202,10 @@ export class PageWrites {
       this.#counters.add(row.type, { count: 0, originalSize: 0, size: 0, generationUs: 0, hits: count, hitUs })
     }
   }
+}
+
+function sizeOf(pages: readonly { size: number }[]): number {
+  return pages.reduce((sum, { size }) => sum + size, 0)
 }
 
 function idsOf(pages: readonly { id: number }[]): string {

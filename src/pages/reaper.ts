@@ -21,18 +21,32 @@ interface ReaperOptions {
 /** Removes dead pages and their bodies. A file goes with the last live page whose body it has. */
 export class Reaper {
   readonly #options: ReaperOptions
-  readonly #thin = new Set<string>()
+  /** Thin files, with the bytes that no live page needs. */
+  readonly #thin = new Map<string, number>()
+  #slicing: Promise<boolean> | null = null
 
   constructor(options: ReaperOptions) {
     this.#options = options
   }
 
+  /** Bytes of the files to be rewritten that no live page needs. */
+  get unneeded(): number {
+    return [...this.#thin.values()].reduce((sum, bytes) => sum + bytes, 0)
+  }
+
   /**
-   * Removes some dead pages, or rewrites a file that has become thin. False when nothing was to be done. Bodies go before rows, so that
-   * after a crash a row still names the file to be removed.
+   * Removes some dead pages, or rewrites a file that has become thin. False when nothing was to be done. Simultaneous callers share a slice:
+   * another one would find the same pages.
    */
-  async slice(): Promise<boolean> {
+  slice(): Promise<boolean> {
+    return (this.#slicing ??= this.#slice().finally(() => (this.#slicing = null)))
+  }
+
+  /** Bodies go before rows, so that after a crash a row still names the file to be removed. */
+  async #slice(): Promise<boolean> {
     const { shared, bodies } = this.#options
+    // Files that find no place in the list would stay as they are.
+    if (this.#thin.size > mostThin - slice && (await this.rewriteNext())) return true
     const dead = shared.read([], (index) => index.choices.dead(slice))
     if (dead.length === 0) return this.rewriteNext()
     const files = [...new Set(dead.map(({ file }) => file))]
@@ -52,14 +66,15 @@ export class Reaper {
     // When the index is unavailable, every file counts as needed.
     const unknown = { pages: 1, needed: 1, size: 1 }
     const { pages, needed, size } = shared.read(unknown, (index) => index.files.useOf(file))
+    this.#thin.delete(file)
     if (pages === 0) await bodies.remove(file)
-    else if (this.#thin.size < mostThin && needed < leastUsed * size) this.#thin.add(file)
+    else if (this.#thin.size < mostThin && needed < leastUsed * size) this.#thin.set(file, size - needed)
     return pages === 0
   }
 
   /** Moves the bodies of a thin file. False when there is none, or storage fails. */
   async rewriteNext(): Promise<boolean> {
-    const [file] = this.#thin
+    const [file] = this.#thin.keys()
     if (file === undefined || this.#options.room.isShort) return false
     this.#thin.delete(file)
     try {

@@ -41,7 +41,10 @@ async function openThin() {
   return { places, shared, directory, file, left: left! }
 }
 
-function reaperOf({ shared, directory, places }: Awaited<ReturnType<typeof openThin>>, bodies: BodyFiles): Reaper {
+function reaperOf(
+  { shared, directory, places }: Pick<Awaited<ReturnType<typeof openThin>>, 'shared' | 'directory' | 'places'>,
+  bodies: BodyFiles,
+): Reaper {
   const room = new Room({ shared, bodies: new BodyFiles(places), directory, now: () => aMoment, onWarning: () => {} })
   return new Reaper({ shared, bodies, room })
 }
@@ -76,6 +79,32 @@ it('a rewritten file whose rows could not be committed is removed', async () => 
   await reaper.rewriteNext()
   const entries = await readdir(thin.places.bodies, { recursive: true, withFileTypes: true })
   expect(entries.filter((entry) => entry.isFile())).toHaveLength(1)
+})
+
+it('files to be rewritten go first where no more of them can be remembered', async () => {
+  const { pages, directory } = await openPages()
+  const fence = pages.fence()
+  const files = Array.from({ length: 1_000 }, (_, n) => newBodyFile(`key ${n}`))
+  const group = files.flatMap((file, n) =>
+    ['left', 'gone'].map((what) => ({ draft: draft(`${what}${n}`), body: bodyOf(what), fence, file })),
+  )
+  const stored = (await pages.writeTogether(group)).map(accepted)
+  await pages.close()
+  const places = placesIn(directory)
+  const shared = new SharedIndex({ places, onWarning: () => {}, patience: 50, known: null })
+  onTestFinished(() => shared.close())
+  const gone = stored.filter((_, at) => at % 2 === 1).map(({ id }) => id)
+  await shared.write((index) => index.write(() => index.writes.kill(gone)))
+  const dead = () => shared.read(0, (index) => index.counters.deadSize())
+  const reaper = reaperOf({ places, shared, directory }, new BodyFiles(places))
+  for (const file of files) await reaper.consider(file)
+  const [waiting, unneeded] = [dead(), reaper.unneeded]
+  expect(unneeded).toBe(waiting)
+  for (let n = 0; n < 10; n += 1) expect(await reaper.slice()).toBe(true)
+  expect(dead()).toBe(waiting)
+  expect(reaper.unneeded).toBe((unneeded * 990) / 1_000)
+  while (await reaper.slice());
+  expect([dead(), reaper.unneeded]).toEqual([0, 0])
 })
 
 it('a row that was altered keeps its wrong seal when its body moves', async () => {

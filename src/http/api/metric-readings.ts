@@ -166,6 +166,12 @@ function readStore({ app }: MetricsOptions): Reading[] {
     },
     {
       ...shared,
+      name: 'pagecache_pages_removed_bytes',
+      help: 'Size of removed pages whose bodies are still on the disk',
+      read: async () => one((await app().pages()).deadSize()),
+    },
+    {
+      ...shared,
       name: 'pagecache_pages_original_bytes',
       help: 'Size of the stored bodies, uncompressed',
       read: () => byType('originalSize'),

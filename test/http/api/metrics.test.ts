@@ -64,6 +64,7 @@ it('exports the store, the queue, the purge backlog and the warmups', async () =
   const samples = await scrape()
   expect(samples.get('pagecache_purges_total')).toBeGreaterThan(0)
   expect(samples.get('pagecache_pages{type="cms"}')).toBeGreaterThanOrEqual(0)
+  expect(samples.get('pagecache_pages_removed_bytes')).toBeGreaterThanOrEqual(0)
   expect(samples.get('pagecache_store_readable')).toBe(1)
   expect([...samples.keys()]).toEqual(
     expect.arrayContaining([
