@@ -89,10 +89,11 @@ it('ten thousand languages create no more variants than the limit', async () => 
   shop.origin.on('/languages', (request) =>
     page(`in ${request.headers['accept-language']}`, { vary: 'Accept-Language' }),
   )
-  const letters = 'abcdefghijklmnopqrstuvwxyz'
+  const regions = ['AT', 'AU', 'BE', 'CA', 'CH', 'DE', 'FR', 'GB', 'NL', 'US']
   const languages = Array.from(
     { length: 10_000 },
-    (_, index) => `${letters[index % 26]}${letters[Math.floor(index / 26) % 26]}-${index}`,
+    (_, index) =>
+      `de-${regions[index % 10]},en-${regions[Math.floor(index / 10) % 10]};q=0.${100 + Math.floor(index / 100)}`,
   )
   for (let at = 0; at < languages.length; at += 250) {
     const requests = languages
