@@ -78,6 +78,7 @@ class FilesystemStore implements PageStore {
   #worker: RemovalWorker | null = null
   readonly deadSize = (): number => this.#shared.read(0, (index) => index.counters.deadSize())
   readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
+  readonly unreleased = (): number[] => this.#shared.read<number[]>([], (index) => index.traces.unreleased())
 
   constructor(options: FilesystemStoreOptions & { maxSize: number }, shared: SharedIndex) {
     this.#options = options

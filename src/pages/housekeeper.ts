@@ -8,7 +8,6 @@ import { faultOf } from './faults.ts'
 import { Reaper } from './reaper.ts'
 import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
-import { abandonedAfter } from './traces.ts'
 
 /** A slice takes about 5 ms of the event loop, longer where others wait for it too or for the disk. An equal pause follows. */
 const slice = 64
@@ -186,8 +185,6 @@ export class Housekeeper {
     const expired = await this.#expire()
     while (!this.#stopped && (await this.#reapSlice())) await pause(0)
     await this.#dropUnusedTags()
-    for (const trace of shared.read<number[]>([], (index) => index.traces.abandoned(now() - abandonedAfter)))
-      await this.release([trace])
     await shared.write((index) => index.write(() => index.log.prune(now() - removalsKeptFor)))
     const orphans = await this.removeOrphans()
     removeTrash(directory)

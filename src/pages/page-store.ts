@@ -53,7 +53,7 @@ export type Rejection = 'invalidated' | 'unavailable' | 'behind' | 'removed'
 export interface RemoveOptions {
   /** Marks the pages as stale instead of removing them; not for `all`, `type` and `matching`. */
   soft?: boolean
-  /** Keeps the URLs of the removed pages until `release`, for at most an hour. A number unique to this removal. */
+  /** Keeps the URLs of the removed pages until `release`. A number unique to this removal. */
   trace?: number
   /** Reports, slice by slice, how many pages a tag or URL of the selection (by index) removed. */
   onTaken?(value: number, pages: number): void
@@ -210,6 +210,8 @@ export interface PageStore {
   taken(trace: number, after: number, limit: number): Promise<Taken[]>
   /** Ends traced removals whose URLs were read, so that their pages can be cleaned up. */
   release(traces: readonly number[]): Promise<void>
+  /** The traces of removals by any process that are not released. */
+  unreleased(): number[]
   /** The URLs of the next pages with a tag after a page id, in order of ids. */
   tagged(tag: string, after: number, limit: number): { id: number; url: string }[]
   /** Hits of canonical URLs, summed over their variants. */

@@ -1,11 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
-import { hourLength } from '../lib/moment.ts'
 import type { PageType } from './page.ts'
 import { live } from './page-reads.ts'
 import type { Taken } from './page-store.ts'
-
-/** Age at which an unreleased trace counts as abandoned by its reader, in milliseconds. */
-export const abandonedAfter = hourLength
 
 /** Rows released per transaction. */
 const slice = 2_000
@@ -28,7 +24,7 @@ export class Traces {
   readonly #getAllQuery: Statement<[number, number], Taken>
   readonly #freeStaleQuery: Statement<[string, number]>
   readonly #closeQuery: Statement<[string]>
-  readonly #getAbandonedQuery: Statement<[number], number>
+  readonly #getOpenQuery: Statement<[], number>
 
   constructor(database: Database) {
     this.#openQuery = database.prepare(
@@ -56,7 +52,7 @@ export class Traces {
          SELECT page_id FROM stale WHERE trace IN (SELECT value FROM json_each(?)) LIMIT ?)`,
     )
     this.#closeQuery = database.prepare('DELETE FROM trace WHERE id IN (SELECT value FROM json_each(?))')
-    this.#getAbandonedQuery = database.prepare<[number], number>('SELECT id FROM trace WHERE at < ?').pluck()
+    this.#getOpenQuery = database.prepare<[], number>('SELECT id FROM trace').pluck()
   }
 
   /** Opens traces. For a type one covers all its pages, and must be opened before the type is cleared. */
@@ -84,7 +80,8 @@ export class Traces {
     return false
   }
 
-  abandoned(before: number): number[] {
-    return this.#getAbandonedQuery.all(before)
+  /** Traces that are not released. */
+  unreleased(): number[] {
+    return this.#getOpenQuery.all()
   }
 }

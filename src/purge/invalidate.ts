@@ -2,13 +2,14 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { PagecacheError } from '../errors.ts'
 import { plural } from '../lib/format.ts'
 import type { Numbered } from '../cluster/purge-cluster.ts'
-import type { PageStore, SharedRemoval, SharedRemoved } from '../pages/page-store.ts'
+import type { SharedRemoval, SharedRemoved } from '../pages/page-store.ts'
 import { lockingTransaction } from '../records/locks.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
 import { confirmEverywhere, sum, type DoneEverywhere } from './everywhere.ts'
 import type { Intent, Plan, PurgingOptions, RemovedTogether } from './intent.ts'
 import type { NodeShare } from './invalidation.ts'
 import { addIntents, recordSlice, recordWhole } from './record-invalidations.ts'
+import { releaseAll } from './release.ts'
 import { countRemoved, removeLocally, toRemovals, traceOf } from './remove-locally.ts'
 
 /** The result of an intent. */
@@ -150,15 +151,4 @@ export async function recordTogether(
 
 function toResult({ everywhere, nodes, unconfirmed }: DoneEverywhere, tracing: boolean): CarriedOut {
   return { pagesRemoved: sum(everywhere), nodes, tracing, unconfirmed }
-}
-
-/** Lets the page store delete the traces of intents whose URLs are all recorded. If that fails, the nightly sweep deletes them. */
-export async function releaseAll(pages: PageStore, intents: readonly Intent[]): Promise<void> {
-  const traces = intents.flatMap(({ id, groups }) => groups.map((_, number) => traceOf(id, number)))
-  if (traces.length === 0) return
-  try {
-    await pages.release(traces)
-  } catch (error) {
-    if (!(error instanceof PagecacheError)) throw error
-  }
 }

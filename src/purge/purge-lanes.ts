@@ -5,7 +5,6 @@ import {
   carryOut,
   recordIntents,
   recordTogether,
-  releaseAll,
   removeTogether,
   removeUnrecorded,
   type CarriedOut,
@@ -18,6 +17,7 @@ import {
   type PurgingOptions,
   type RemovedTogether,
 } from './intent.ts'
+import { releaseAll } from './release.ts'
 
 /** Most keys of one group. The first waits for the last: about ten milliseconds. */
 const maxKeysPerGroup = 4 * maxKeysPerTransaction

@@ -11,6 +11,7 @@ import type { Invalidated, Invalidation } from './invalidation.ts'
 import { invalidationIdOf } from './log/log-id.ts'
 import type { PurgeKey } from './purge-key.ts'
 import { PurgeLanes } from './purge-lanes.ts'
+import { releaseRecorded } from './release.ts'
 import { toGroups } from './remove-locally.ts'
 import { traceUrls } from './log/trace-urls.ts'
 
@@ -115,7 +116,7 @@ class RecordedPurging {
     return (await this.repair()) + (await this.#traceRest(this.#options.now()))
   }
 
-  /** Carries out intents that failed here or whose process has ended. Returns how many. */
+  /** Carries out intents that failed here or whose process has ended, and releases what is recorded. Returns the number of intents. */
   async repair(): Promise<number> {
     const rows = await this.#options.records.db
       .selectFrom('invalidations')
@@ -129,6 +130,7 @@ class RecordedPurging {
       if (!this.#failed.has(row.id) && !this.#isForgotten(row) && !this.#isAbandoned(row)) continue
       if (await this.#adopt(row)) repaired += 1
     }
+    await releaseRecorded(this.#options)
     return repaired
   }
 

@@ -78,6 +78,11 @@ export function traceOf(invalidation: number, group: number): number {
   return invalidation * maxGroups + group
 }
 
+/** The invalidation whose removal has a trace. */
+export function invalidationOf(trace: number): number {
+  return Math.floor(trace / maxGroups)
+}
+
 /** Removes the pages of the keys from the cache. Returns the number of pages of each key. */
 export async function removeLocally(
   pages: PageStore,
