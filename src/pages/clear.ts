@@ -4,7 +4,6 @@ import { mkdir, readdir, rename } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { makeDirectory } from '../lib/make-directory.ts'
-import { hourLength } from '../lib/moment.ts'
 import { busy, codeOf, faultOf, unwritable } from './faults.ts'
 import { createPages, UnusableIndex } from './index-file.ts'
 import { PageIndex } from './page-index.ts'
@@ -136,13 +135,8 @@ function ignore(): void {}
 
 /** Which files of a directory to delete: all, or all except the index while its URLs must still be read. */
 function partsToGo(places: Places, name: string): string[] {
-  return isCleared(name) && ageOf(places.index) < clearedKeptFor
-    ? [places.bodies, places.temporary].filter((path) => lookAt(path) !== null)
-    : [places.pages]
+  return isCleared(name) ? [places.bodies, places.temporary].filter((path) => lookAt(path) !== null) : [places.pages]
 }
-
-/** How long the URLs of a cleared directory are kept for reading, in milliseconds. */
-const clearedKeptFor = hourLength
 
 /** Age at which an unfinished page directory counts as abandoned, in milliseconds. */
 const abandonedAfter = 60_000

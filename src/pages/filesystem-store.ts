@@ -2,7 +2,7 @@ import type { PagecacheError } from '../errors.ts'
 import { UnderWay } from '../lib/under-way.ts'
 import { BodyFiles, newBodyFile } from './body-files.ts'
 import { BodyReads } from './body-reads.ts'
-import { takenByClear } from './cleared.ts'
+import { readTaken, readUnreleased } from './cleared.ts'
 import { emptyCounters } from './counters.ts'
 import type { Eviction } from './evictions.ts'
 import { unlessStorageFails } from './faults.ts'
@@ -78,7 +78,7 @@ class FilesystemStore implements PageStore {
   #worker: RemovalWorker | null = null
   readonly deadSize = (): number => this.#shared.read(0, (index) => index.counters.deadSize())
   readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
-  readonly unreleased = (): number[] => this.#shared.read<number[]>([], (index) => index.traces.unreleased())
+  readonly unreleased = (): number[] => readUnreleased(this.#shared, this.#options.directory)
 
   constructor(options: FilesystemStoreOptions & { maxSize: number }, shared: SharedIndex) {
     this.#options = options
@@ -267,9 +267,8 @@ class FilesystemStore implements PageStore {
     return this.#running.track(this.#remover.takeTogether(removals))
   }
 
-  async taken(trace: number, after: number, limit: number): Promise<Taken[]> {
-    const found = this.#shared.read<Taken[]>([], (index) => index.traces.taken(trace, after, limit))
-    return found.length > 0 ? found : takenByClear(this.#options.directory, trace, after, limit)
+  async taken(...asked: [trace: number, after: number, limit: number]): Promise<Taken[] | null> {
+    return readTaken(this.#shared, this.#options.directory, ...asked)
   }
 
   release(traces: readonly number[]): Promise<void> {

@@ -7,6 +7,7 @@ import { openIndexFile, UnusableIndex, workingPatience } from './index-file.ts'
 import { PageChoices } from './page-choices.ts'
 import { PageInserts } from './page-inserts.ts'
 import { PageReads } from './page-reads.ts'
+import type { Taken } from './page-store.ts'
 import { PageWrites } from './page-writes.ts'
 import { identityOf, newCleared, newTrash, vitalParts, type Places } from './places.ts'
 import { RemovalLog } from './removals.ts'
@@ -161,10 +162,20 @@ export class PageIndex {
   moveAside(): void {
     this.write(() => {
       if (identityOf(this.#places.index) !== this.identities[0]) return
-      const { trace } = this.log.state()
       const { directory, pages } = this.#places
-      renameSync(pages, trace === null ? newTrash(directory) : newCleared(directory, trace))
+      renameSync(pages, this.unreleased().length === 0 ? newTrash(directory) : newCleared(directory))
     })
+  }
+
+  /** Traces that are not released, with that of the removal that cleared the index. */
+  unreleased(): number[] {
+    const { trace } = this.log.state()
+    return [...this.traces.unreleased(), ...(trace === null ? [] : [trace])]
+  }
+
+  /** The next pages of a trace, by id; null if it is not open here. */
+  taken(trace: number, after: number, limit: number): Taken[] | null {
+    return this.log.state().trace === trace ? this.traces.all(after, limit) : this.traces.taken(trace, after, limit)
   }
 
   close(): void {

@@ -206,8 +206,8 @@ export interface PageStore {
   handOver(worker: RemovalWorker | null): void
   /** Cleans up after removed pages, in the background. */
   cleanUp(): void
-  /** The next pages of a traced removal after a page id; empty at the end. */
-  taken(trace: number, after: number, limit: number): Promise<Taken[]>
+  /** The next pages of a traced removal after a page id, even after a clear; empty at the end, null while they cannot be read. */
+  taken(trace: number, after: number, limit: number): Promise<Taken[] | null>
   /** Ends traced removals whose URLs were read, so that their pages can be cleaned up. */
   release(traces: readonly number[]): Promise<void>
   /** The traces of removals by any process that are not released. */

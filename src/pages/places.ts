@@ -46,15 +46,15 @@ export function newFresh(directory: string): string {
   return join(directory, freshPrefix + randomBytes(8).toString('hex'))
 }
 
-/** A cleared page directory whose URLs are still to be read for the log. */
+/** A cleared page directory with URLs that are still to be read for the log. */
 const clearedPrefix = '.cleared-'
 
-export function newCleared(directory: string, trace: number): string {
-  return join(directory, `${clearedPrefix}${trace}-${randomBytes(8).toString('hex')}`)
+export function newCleared(directory: string): string {
+  return join(directory, clearedPrefix + randomBytes(8).toString('hex'))
 }
 
-export function isCleared(name: string, trace?: number): boolean {
-  return name.startsWith(trace === undefined ? clearedPrefix : `${clearedPrefix}${trace}-`)
+export function isCleared(name: string): boolean {
+  return name.startsWith(clearedPrefix)
 }
 
 export function isTrash(name: string): boolean {

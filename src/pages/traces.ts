@@ -60,9 +60,11 @@ export class Traces {
     this.#openQuery.run(at, type, type, JSON.stringify(traces))
   }
 
-  /** The next pages of a trace, by id. */
-  taken(trace: number, after: number, limit: number): Taken[] {
-    const { type, epoch } = this.#getQuery.get(trace) ?? { type: null, epoch: null }
+  /** The next pages of a trace, by id; null if it is not open. */
+  taken(trace: number, after: number, limit: number): Taken[] | null {
+    const open = this.#getQuery.get(trace)
+    if (open === undefined) return null
+    const { type, epoch } = open
     if (type !== null && epoch !== null) return this.#getOfTypeQuery.all(type, epoch, after, limit)
     return this.#getNamedQuery.all(trace, after, limit, trace, after, limit).slice(0, limit)
   }

@@ -116,7 +116,7 @@ export async function countRemoved(
   const counts = Array.from({ length: count }, () => 0)
   for (const [number, { keys }] of groups.entries()) {
     for (let after = 0, more = true; more;) {
-      const taken = await pages.taken(traceOf(invalidation, number), after, batchSize)
+      const taken = (await pages.taken(traceOf(invalidation, number), after, batchSize)) ?? []
       for (const { value } of taken) counts[keys[value]!]! += 1
       more = taken.length === batchSize
       after = taken.at(-1)?.id ?? after

@@ -38,8 +38,8 @@ export async function beginTraces(
   for (const [number, { keys }] of groups.entries()) {
     const open = { trace: traceOf(id, number), purges: keys.map((key) => purges[key]!) }
     const taken = await pages.taken(open.trace, 0, sliceSize)
-    found.push({ open, taken })
-    if (taken.length === sliceSize) left.push(open)
+    if (taken !== null) found.push({ open, taken })
+    if (taken === null || taken.length === sliceSize) left.push(open)
   }
   await addPurgedPages(transaction, await loggedOf(transaction, found.flatMap(pagesOf)), at)
   return left.length === 0 ? null : JSON.stringify(left)
@@ -86,9 +86,9 @@ export async function traceUrls(
     const traces = JSON.parse(row.trace) as OpenTrace[]
     const [open, ...others] = traces
     if (open === undefined) return
-    if (stop.aborted || pages.fault() !== null) return
+    if (stop.aborted) return
     const taken = await pages.taken(open.trace, row.traced, sliceSize)
-    if (pages.fault() !== null) return
+    if (taken === null) return
     const isDone = taken.length < sliceSize
     await records.db.transaction().execute(async (transaction) => {
       const next = isDone

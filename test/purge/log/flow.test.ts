@@ -1,9 +1,12 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Invalidation, Target } from '../../../src/purge/invalidation.ts'
 import { readPurgeStatistics } from '../../../src/purge/log/statistics.ts'
 import { listInvalidations } from '../../../src/purge/log/invalidation-log.ts'
 import { findByNumber, listRecent, listUrls, readTimeline, readUrlFlow } from '../../../src/purge/log/purge-log.ts'
 import { accepted, aMoment, draft, store } from '../../stores/pages.ts'
+import { tempDir } from '../../helpers/temp-dir.ts'
 import { openPurges } from '../purges.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -114,6 +117,33 @@ describe('the flow of a URL', () => {
       })
     },
   )
+})
+
+describe('a clear while the URLs of a wide purge are being recorded', () => {
+  it.each([
+    ['all', { scope: 'all' }, false],
+    ['the whole directory', { scope: 'all', value: 'application-cache' }, true],
+  ] as const)('of %s loses none of them, and leaves nothing behind', async (_, target, wholeDirectory) => {
+    const directory = await tempDir()
+    const first = await openPurges({ directory })
+    await Promise.all(
+      Array.from({ length: 1_600 }, (__, n) => store(first.pages, `p${n}`, { url: `${url}/${n}`, tags: ['t'] })),
+    )
+    expect((await first.purging.invalidate(of({ scope: 'tags', tags: ['t'] }))).pagesRemoved).toBe(1_600)
+    // It stops after at most one more slice, like a process that is killed.
+    await first.purging.close()
+    expect((await listUrls(first.records.db, range)).total).toBeLessThan(1_600)
+    const { purging, pages, records } = await openPurges({ directory })
+    await store(pages, 'a', { url, tags: ['t'] })
+    expect((await purging.invalidate({ ...of(target), wholeDirectory })).pagesRemoved).toBe(1)
+    await purging.catchUp()
+    expect((await listUrls(records.db, range)).total).toBe(1_601)
+    expect((await readUrlFlow(records.db, `${url}/1599`, range)).items).toMatchObject([{ kind: 'tag', tag: 't' }])
+    expect((await readUrlFlow(records.db, url, range)).items).toMatchObject([{ kind: 'all' }])
+    await purging.catchUp()
+    expect(pages.unreleased()).toEqual([])
+    expect(readdirSync(join(directory, 'cache')).filter((name) => name.startsWith('.cleared-'))).toEqual([])
+  })
 })
 
 describe('a page that is being fetched while it is purged', () => {
