@@ -17,6 +17,10 @@ export interface TaggedPage extends CountedPage {
   isCurrent: number
 }
 
+/** Whether no soft purge waits for the URL of a page, whatever removed the page since. */
+const isUnneeded = (id: string) =>
+  `NOT EXISTS (SELECT 1 FROM stale z CROSS JOIN trace o ON o.id = z.trace WHERE z.page_id = ${id})`
+
 /** Goes from trace to trace: an open one may have a million pages. */
 const getReleased = `
   WITH RECURSIVE traced (trace) AS (
@@ -26,7 +30,7 @@ const getReleased = `
   )
   SELECT d.page_id AS id, p.file
   FROM traced t CROSS JOIN dead d ON d.trace = t.trace CROSS JOIN page p ON p.id = d.page_id
-  WHERE NOT EXISTS (SELECT 1 FROM trace WHERE id = t.trace) LIMIT ?`
+  WHERE NOT EXISTS (SELECT 1 FROM trace WHERE id = t.trace) AND ${isUnneeded('d.page_id')} LIMIT ?`
 
 /** Selects the next pages to remove in slices, so that no complete list is ever in memory. */
 export class PageChoices {
@@ -74,13 +78,14 @@ export class PageChoices {
     this.#getExpiredFilesQuery = database.prepare(
       'SELECT id, file FROM page WHERE delete_at <= ? AND NOT EXISTS (SELECT 1 FROM dead d WHERE d.page_id = page.id) LIMIT ?',
     )
-    this.#getUntracedQuery = database.prepare(
-      'SELECT d.page_id AS id, p.file FROM dead d CROSS JOIN page p ON p.id = d.page_id WHERE d.trace IS NULL LIMIT ?',
-    )
+    this.#getUntracedQuery = database.prepare(`
+      SELECT d.page_id AS id, p.file FROM dead d CROSS JOIN page p ON p.id = d.page_id
+      WHERE d.trace IS NULL AND ${isUnneeded('d.page_id')} LIMIT ?`)
     this.#getReleasedQuery = database.prepare(getReleased)
     this.#getClearedQuery = database.prepare(`
       SELECT id, file FROM page WHERE type = ? AND epoch <
-        coalesce((SELECT min(epoch) FROM trace WHERE type = ?), (SELECT epoch FROM stat WHERE type = ?)) LIMIT ?`)
+        coalesce((SELECT min(epoch) FROM trace WHERE type = ?), (SELECT epoch FROM stat WHERE type = ?))
+        AND ${isUnneeded('page.id')} LIMIT ?`)
     this.#sumSizesQuery = database
       .prepare<[string], number>(
         'SELECT coalesce(sum(p.size), 0) FROM json_each(?) j CROSS JOIN page p ON p.id = j.value',

@@ -8,6 +8,7 @@ import {
   hitsOf,
   pageColumns,
   sealOf,
+  storedColumns,
   toMicroseconds,
   toPage,
   unconfirmedMark,
@@ -58,9 +59,7 @@ export class PageInserts {
     this.#counters = counters
     this.#writes = writes
     this.#insertQuery = database.prepare(
-      `INSERT INTO page (key_hash, type, epoch, used_at, hits, hit_us, size, original_size, generation_us, cached_at,
-         delete_at, seal, digest, file, file_size, at, key, url, record)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO page (${storedColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#getVariantsQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.url = ? AND p.key_hash = ? AND p.key = ? AND ${live}`)

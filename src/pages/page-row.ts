@@ -26,6 +26,10 @@ export interface PageRow {
 export const pageColumns =
   'p.id, p.key, p.url, p.type, p.used_at, p.hits, p.hit_us, p.size, p.file, p.file_size, p.at, p.digest, p.record, p.seal, (SELECT z.at FROM stale z WHERE z.page_id = p.id) AS stale_at'
 
+/** All columns of a page except its id. */
+export const storedColumns = `key_hash, type, epoch, used_at, hits, hit_us, size, original_size, generation_us, cached_at,
+  delete_at, seal, digest, file, file_size, at, key, url, record`
+
 /** Marks the key of visitors with an unconfirmed variant. Visitors cannot put a newline into a key. */
 export const unconfirmedMark = '\nvisitor '
 

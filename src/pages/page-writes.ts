@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Encoding, Page, PageDraft, PageType } from './page.ts'
 import type { StoredHits } from './page-store.ts'
-import { hitsOf, sealOf, toMicroseconds, toPage, toRecord, type PageRow } from './page-row.ts'
+import { hitsOf, sealOf, storedColumns, toMicroseconds, toPage, toRecord, type PageRow } from './page-row.ts'
 import type { Counters, Sums } from './counters.ts'
 import { decayedHits } from './decayed-hits.ts'
 import type { EvictionCause, Evictions } from './evictions.ts'
@@ -45,6 +45,8 @@ export class PageWrites {
   readonly #evictions: Evictions
   readonly #buryQuery: Statement<[number | null, number | null, string]>
   readonly #stalenQuery: Statement<[number, number | null, number | null, string], number>
+  readonly #copyTracedQuery: Statement<[number]>
+  readonly #leaveStaleQuery: Statement<[number | bigint, number]>
   readonly #refreshQuery: Statement<[number]>
   readonly #hitQuery: Statement<[number, number, number, number], { type: PageType }>
 
@@ -74,6 +76,10 @@ export class PageWrites {
          INSERT INTO stale (page_id, at, trace, value) SELECT value, ?, ?, ? FROM json_each(?) WHERE true
          ON CONFLICT DO NOTHING RETURNING page_id`)
       .pluck()
+    this.#copyTracedQuery = database.prepare(`
+      INSERT INTO page (${storedColumns}) SELECT ${storedColumns} FROM page WHERE id = (
+        SELECT z.page_id FROM stale z CROSS JOIN trace t ON t.id = z.trace WHERE z.page_id = ?)`)
+    this.#leaveStaleQuery = database.prepare('UPDATE stale SET page_id = ? WHERE page_id = ?')
     this.#refreshQuery = database.prepare('DELETE FROM stale WHERE page_id = ?')
     this.#hitQuery = database.prepare(`
       UPDATE page AS p SET hits = hits + ?, hit_us = hit_us + ?, used_at = max(used_at, ?)
@@ -96,6 +102,7 @@ export class PageWrites {
     const content = { ...row, type: draft.type, record }
     const kept = decayedHits(hitsOf(row), stored.cachedAt, draft.cachedAt)
     const renewed = { ...content, seal: sealOf(content), used_at: now, hits: kept.hits, hit_us: kept.hitUs }
+    this.#refresh(row)
     this.#freshenQuery.run({
       id: row.id,
       type: draft.type,
@@ -108,13 +115,24 @@ export class PageWrites {
       hits: kept.hits,
       hit_us: kept.hitUs,
     })
-    this.#refreshQuery.run(row.id)
     if (draft.type !== row.type || kept.hits !== row.hits) this.#recount(row, draft.type, kept)
     if (stored.tags.join('\0') !== draft.tags.join('\0')) {
       this.#tags.unlink(stored)
       this.#tags.link([{ id: row.id, tags: draft.tags }])
     }
     return toPage(renewed)
+  }
+
+  /**
+   * Makes a page fresh. While a soft purge waits for its URL, a dead copy takes its place in the trace, so that further purges can make
+   * the page stale again. Copies have the highest id, which no reader of the trace has passed.
+   */
+  #refresh({ id, size }: Pick<PageRow, 'id' | 'size'>): void {
+    const { changes, lastInsertRowid: copy } = this.#copyTracedQuery.run(id)
+    if (changes === 0) return void this.#refreshQuery.run(id)
+    this.#leaveStaleQuery.run(copy, id)
+    this.bury([{ id: Number(copy) }])
+    this.#counters.addDead(size)
   }
 
   /** Replaces the body of a page by one in another coding. Null when the page was removed or its body replaced. */
