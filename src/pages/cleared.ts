@@ -7,9 +7,9 @@ import type { Taken } from './page-store.ts'
 import { isCleared, newTrash, within } from './places.ts'
 import type { SharedIndex } from './shared-index.ts'
 
-/** The traces that are not released, in the current index and in cleared directories. */
-export function readUnreleased(shared: SharedIndex, directory: string): number[] {
-  const current = shared.read<number[]>([], (index) => index.unreleased())
+/** The traces that are not released: those opened before a moment (ms since the epoch) in the current index, and all in cleared directories. */
+export function readUnreleased(shared: SharedIndex, directory: string, before: number): number[] {
+  const current = shared.read<number[]>([], (index) => index.unreleased(before))
   return [...current, ...readCleared(directory, (index) => index.unreleased()).flatMap(({ value }) => value ?? [])]
 }
 

@@ -78,7 +78,7 @@ class FilesystemStore implements PageStore {
   #worker: RemovalWorker | null = null
   readonly deadSize = (): number => this.#shared.read(0, (index) => index.counters.deadSize())
   readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
-  readonly unreleased = (): number[] => readUnreleased(this.#shared, this.#options.directory)
+  readonly unreleased = (before: number): number[] => readUnreleased(this.#shared, this.#options.directory, before)
 
   constructor(options: FilesystemStoreOptions & { maxSize: number }, shared: SharedIndex) {
     this.#options = options

@@ -168,9 +168,9 @@ export class PageIndex {
   }
 
   /** Traces that are not released, with that of the removal that cleared the index. */
-  unreleased(): number[] {
+  unreleased(before = Infinity): number[] {
     const { trace } = this.log.state()
-    return [...this.traces.unreleased(), ...(trace === null ? [] : [trace])]
+    return [...this.traces.unreleased(before), ...(trace === null ? [] : [trace])]
   }
 
   /** The next pages of a trace, by id; null if it is not open here. */

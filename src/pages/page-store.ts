@@ -210,8 +210,8 @@ export interface PageStore {
   taken(trace: number, after: number, limit: number): Promise<Taken[] | null>
   /** Ends traced removals whose URLs were read, so that their pages can be cleaned up. */
   release(traces: readonly number[]): Promise<void>
-  /** The traces of removals by any process that are not released. */
-  unreleased(): number[]
+  /** The traces of removals by any process that are not released. @param before milliseconds since the epoch: those opened earlier */
+  unreleased(before: number): number[]
   /** The URLs of the next pages with a tag after a page id, in order of ids. */
   tagged(tag: string, after: number, limit: number): { id: number; url: string }[]
   /** Hits of canonical URLs, summed over their variants. */

@@ -24,7 +24,7 @@ export class Traces {
   readonly #getAllQuery: Statement<[number, number], Taken>
   readonly #freeStaleQuery: Statement<[string, number]>
   readonly #closeQuery: Statement<[string]>
-  readonly #getOpenQuery: Statement<[], number>
+  readonly #getOpenQuery: Statement<[number], number>
 
   constructor(database: Database) {
     this.#openQuery = database.prepare(
@@ -52,7 +52,7 @@ export class Traces {
          SELECT page_id FROM stale WHERE trace IN (SELECT value FROM json_each(?)) LIMIT ?)`,
     )
     this.#closeQuery = database.prepare('DELETE FROM trace WHERE id IN (SELECT value FROM json_each(?))')
-    this.#getOpenQuery = database.prepare<[], number>('SELECT id FROM trace').pluck()
+    this.#getOpenQuery = database.prepare<[number], number>('SELECT id FROM trace WHERE at < ?').pluck()
   }
 
   /** Opens traces. For a type one covers all its pages, and must be opened before the type is cleared. */
@@ -82,8 +82,8 @@ export class Traces {
     return false
   }
 
-  /** Traces that are not released. */
-  unreleased(): number[] {
-    return this.#getOpenQuery.all()
+  /** Traces that are not released. @param before milliseconds since the epoch: those that were opened earlier */
+  unreleased(before: number): number[] {
+    return this.#getOpenQuery.all(before)
   }
 }

@@ -45,6 +45,9 @@ export interface DeliverControl {
 /** How often a long-lived process checks for unfinished work of others, in milliseconds. */
 const checkInterval = 2_000
 
+/** How long a process may leave recorded pages unreleased, in milliseconds: it releases those of many purges together. */
+const releasedWithin = 30_000
+
 /** Longer than any invalidation takes, in milliseconds: after that its process counts as ended even if that cannot be checked. */
 const abandonedAfter = 600_000
 
@@ -116,8 +119,12 @@ class RecordedPurging {
     return (await this.repair()) + (await this.#traceRest(this.#options.now()))
   }
 
-  /** Carries out intents that failed here or whose process has ended, and releases what is recorded. Returns the number of intents. */
-  async repair(): Promise<number> {
+  /**
+   * Carries out intents that failed here or whose process has ended, and releases what is recorded. Returns the number of intents.
+   *
+   * @param before as for `releaseRecorded`
+   */
+  async repair(before = Infinity): Promise<number> {
     const rows = await this.#options.records.db
       .selectFrom('invalidations')
       .select(['id', 'created_at', 'source', 'soft', 'intent', 'owner'])
@@ -130,7 +137,7 @@ class RecordedPurging {
       if (!this.#failed.has(row.id) && !this.#isForgotten(row) && !this.#isAbandoned(row)) continue
       if (await this.#adopt(row)) repaired += 1
     }
-    await releaseRecorded(this.#options)
+    await releaseRecorded(this.#options, before)
     return repaired
   }
 
@@ -189,7 +196,11 @@ class RecordedPurging {
     try {
       // The process of a recent invalidation is still recording its URLs.
       await this.#untilNextCheck(
-        async () => void ((await this.repair()) + (await this.#traceRest(this.#options.now() - 5 * checkInterval))),
+        async () =>
+          void (
+            (await this.repair(this.#options.now() - releasedWithin)) +
+            (await this.#traceRest(this.#options.now() - 5 * checkInterval))
+          ),
       )
     } finally {
       this.#checking = false

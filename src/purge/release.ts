@@ -15,10 +15,15 @@ export async function releaseAll(pages: PageStore, intents: readonly Intent[]): 
 /**
  * Releases every trace in the page store whose invalidation is recorded or no longer exists: those of killed processes, and those whose
  * release failed.
+ *
+ * @param before milliseconds since the epoch: those that were opened earlier
  */
-export async function releaseRecorded({ records, pages }: { records: Records; pages: PageStore }): Promise<void> {
+export async function releaseRecorded(
+  { records, pages }: { records: Records; pages: PageStore },
+  before: number,
+): Promise<void> {
   // Listed first: the invalidation of a trace is committed before the trace is opened.
-  const traces = pages.unreleased()
+  const traces = pages.unreleased(before)
   if (traces.length === 0) return
   const rows = await records.db
     .selectFrom('invalidations')

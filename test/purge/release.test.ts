@@ -48,10 +48,10 @@ async function openUnreleased() {
 
 it('the pages of a recorded purge whose release failed are released later', async () => {
   const { purging, pages, recover } = await openUnreleased()
-  expect(pages.unreleased()).toHaveLength(1)
+  expect(pages.unreleased(Infinity)).toHaveLength(1)
   recover()
   await purging.catchUp()
-  expect(pages.unreleased()).toEqual([])
+  expect(pages.unreleased(Infinity)).toEqual([])
 })
 
 it('the pages of a purge that was deleted from the log are released', async () => {
@@ -59,17 +59,17 @@ it('the pages of a purge that was deleted from the log are released', async () =
   expect(await clearInvalidations(records)).toBe(1)
   recover()
   await purging.catchUp()
-  expect(pages.unreleased()).toEqual([])
+  expect(pages.unreleased(Infinity)).toEqual([])
 })
 
 it('the pages of a purge that is not recorded stay until it is', async () => {
   const { purging, pages, records, recover } = await openUnreleased()
-  const [trace] = pages.unreleased()
+  const [trace] = pages.unreleased(Infinity)
   await records.db.updateTable('invalidations').set({ trace: '[]' }).execute()
   recover()
   await purging.catchUp()
-  expect(pages.unreleased()).toEqual([trace])
+  expect(pages.unreleased(Infinity)).toEqual([trace])
   await records.db.updateTable('invalidations').set({ trace: null }).execute()
   await purging.catchUp()
-  expect(pages.unreleased()).toEqual([])
+  expect(pages.unreleased(Infinity)).toEqual([])
 })
