@@ -41,10 +41,15 @@ interface SharedOptions {
   shared: SharedPages | null
 }
 
-/** A page that visitors who waited for a fetch get. `isShared`: another node had fetched it. */
+/** Why a page from the cache ends a fetch, in `Cache-Status`. */
+export const fromOtherNode = 'fetched by another node'
+export const staleIfError = (status: number) => `stale-if-error ${status}`
+
+/** A page that visitors who waited for a fetch get. */
 interface Landed {
   held: HeldPage
-  isShared: boolean
+  /** Why the cache had it; null for a page that the shop has just sent. */
+  hit: string | null
 }
 
 /** Fetches pages so that concurrent visitors share one fetch. */
@@ -127,11 +132,11 @@ export class SharedFetches {
   /** What waiting visitors get of a fetch that the shop has answered. */
   #outcome(lookup: Lookup, fetched: Fetched, stale: HeldPage | null): Outcome<Landed> {
     if (serverErrors.has(fetched.status) && this.standsIn(lookup, stale, 'error'))
-      return { kind: 'page', page: { held: stale, isShared: false } }
+      return { kind: 'page', page: { held: stale, hit: staleIfError(fetched.status) } }
     if (fetched.kind !== 'held' || !fetched.shareable) return { kind: 'unshareable' }
     const isStale = usability(fetched.held.page, this.#options.now()) === 'stale'
     if (isStale) return { kind: 'unshareable' }
-    return { kind: 'page', page: { held: fetched.held, isShared: fetched.isShared === true } }
+    return { kind: 'page', page: { held: fetched.held, hit: fetched.isShared === true ? fromOtherNode : null } }
   }
 
   /** Whether the page of another node may answer. */

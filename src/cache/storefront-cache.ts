@@ -25,7 +25,7 @@ import { streamedAnswer } from './present.ts'
 import { Presenter } from './presenter.ts'
 import { probe, type Probed } from './probe.ts'
 import { answeringOriginErrors, loopAnswer, noChannel, originFailureText, plainAnswer, type Refuse } from './refusal.ts'
-import { SharedFetches } from './shared-fetches.ts'
+import { fromOtherNode, SharedFetches, staleIfError } from './shared-fetches.ts'
 import { toClassifyOptions, type StorefrontCacheOptions } from './storefront-options.ts'
 import { UnsafeInvalidation, type UnsafeCounts } from './unsafe.ts'
 import { hasValidator } from './validation.ts'
@@ -35,8 +35,7 @@ import type { CacheAnswer, Visit, VisitHead } from './visit.ts'
 /** How often a visitor waits for another visitor's fetch before starting one. */
 const mostWaits = 2
 
-/** Reasons in `Cache-Status`. */
-const fromOtherNode = 'fetched by another node'
+/** A reason in `Cache-Status`. */
 const otherState = 'the page must not be served in this client state'
 
 /** Answers visitors' requests: from the cache where allowed, else from the shop. */
@@ -167,12 +166,13 @@ export class StorefrontCache {
       if (outcome.kind === 'abandoned') return this.#ask(lookup)
       if (outcome.kind === 'failed') return this.#standIn(lookup, held, fence, outcome.error)
       if (outcome.kind === 'page' && answers(outcome.page.held.page, lookup, this.#options.now())) {
-        const shared = outcome.page
+        const { held: landed, hit } = outcome.page
         const why = held === null ? 'miss' : 'stale'
         const status: CacheStatus = { kind: 'forward', why, collapsed: true, ...(note && { detail: note }) }
-        const answer = shared.isShared
-          ? await this.#presenter.hit(lookup, shared.held, fence, fromOtherNode)
-          : await this.#presenter.present(lookup, shared.held, status, { fence, shareable: true })
+        const answer =
+          hit === null
+            ? await this.#presenter.present(lookup, landed, status, { fence, shareable: true })
+            : await this.#presenter.hit(lookup, landed, fence, hit)
         if (answer !== null) return answer
         // It was removed meanwhile: join or start the next fetch.
         continue
@@ -199,7 +199,7 @@ export class StorefrontCache {
       }
       this.#lifetimes.note(fetched)
       if (serverErrors.has(fetched.status) && this.#fetches.standsIn(lookup, stale, 'error')) {
-        const answer = await this.#presenter.hit(lookup, stale, fence, `stale-if-error ${fetched.status}`)
+        const answer = await this.#presenter.hit(lookup, stale, fence, staleIfError(fetched.status))
         if (answer !== null && fetched.kind === 'stream') discard(fetched.body)
         if (answer !== null) return answer
       }

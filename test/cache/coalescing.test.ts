@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { OriginRequest } from './scripted-origin.ts'
 import { shopUrl, type Site } from './site.ts'
 import { crowd, openSlow, page } from './slow-site.ts'
+import { resultOf } from '../../src/traffic/result.ts'
 import { until } from '../helpers/until.ts'
 
 describe('concurrent visitors of one page', () => {
@@ -190,6 +191,24 @@ describe('when the visitor who leads a fetch', () => {
     expect(answers.map((answer) => answer.text)).toEqual(Array(50).fill('old'))
     expect(answers.every((answer) => answer.field('cache-status')?.includes('stale, origin unreachable'))).toBe(true)
     expect(site.origin.requests).toHaveLength(3)
+  })
+
+  it('gets an error that a stale page replaces, the others get that page, and all count as stale', async () => {
+    const { site, arrived, release } = await openSlow()
+    const first = site.visit('/a')
+    await arrived(1)
+    release({ fields: { 'Cache-Control': 'max-age=10, stale-if-error=60' }, body: 'old' })
+    await first
+    site.wait(20)
+    const visits = crowd(30, () => site.visit('/a'))
+    await arrived(2)
+    release({ status: 500, body: 'sorry' })
+    const answers = await Promise.all(visits)
+    expect(answers.map((answer) => answer.text)).toEqual(Array(30).fill('old'))
+    const told = [...new Set(answers.map((answer) => answer.field('cache-status')))]
+    expect(told).toEqual(['pagecache; hit; ttl=-10; detail="stale-if-error 500"'])
+    expect(told.map(resultOf)).toEqual(['stale'])
+    expect(site.origin.requests).toHaveLength(2)
   })
 
   it('fetches a page that is purged meanwhile, a later visitor does not join', async () => {
