@@ -4,10 +4,11 @@ import type { Page } from '../pages/page.ts'
 import type { Fence } from '../pages/page-store.ts'
 import { digest } from './ledger.ts'
 import type { OriginError } from './origin.ts'
+import type { Waiters } from './waiters.ts'
 
 /**
  * The end of a fetch for those who waited for it. `unshareable`: each must fetch for itself. `failed`: the shop gave no response, and
- * need not be asked again. `abandoned`: it was stopped for a reason that concerns only the one who started it.
+ * need not be asked again. `abandoned`: it was stopped for a reason that does not concern those who wait.
  */
 export type Outcome<T> =
   | { kind: 'page'; page: T }
@@ -19,6 +20,8 @@ export type Outcome<T> =
 export interface Flight<T> {
   /** Visitors who come after a later invalidation do not join. */
   readonly fence: Fence
+  /** Each visitor who joins is added. Null for a fetch that continues without visitors. */
+  readonly waiters: Waiters | null
   readonly outcome: Promise<Outcome<T>>
 }
 
@@ -43,9 +46,13 @@ export class Flights<T> {
    * Registers a fetch. `settle` releases the waiting visitors and must always be called in the end. `restart`: what was fetched so far
    * is given up, and visitors who come after the new fence may wait too.
    */
-  start(key: string, begun: Fence): { restart(fence: Fence): void; settle(outcome: Outcome<T>): void } {
+  start(
+    key: string,
+    begun: Fence,
+    waiters: Waiters | null,
+  ): { restart(fence: Fence): void; settle(outcome: Outcome<T>): void } {
     const { promise, resolve } = Promise.withResolvers<Outcome<T>>()
-    const flight = { fence: begun, outcome: promise }
+    const flight = { fence: begun, waiters, outcome: promise }
     this.#flights.set(key, flight)
     return {
       restart: (fence) => {

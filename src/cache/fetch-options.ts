@@ -10,6 +10,7 @@ import type { Sent } from './forward.ts'
 import type { Lookup } from './lookup.ts'
 import type { OriginClient } from './origin.ts'
 import type { Slot } from './origin/slots.ts'
+import type { Waiters } from './waiters.ts'
 
 /** The context of one request to the origin. */
 export interface OriginFetch extends Sent {
@@ -39,8 +40,10 @@ export interface Warming {
 /** What a fetch is made for. */
 export interface FetchTerms {
   fence: Fence
-  /** Set for a warmup. A visitor who leaves does not abort a fetch: others may be waiting for the same page. */
+  /** Set for a warmup. */
   warming?: Warming | undefined
+  /** Null for a warmup. A fetch that was sent to the shop continues without them: the page is for everyone. */
+  waiters: Waiters | null
   /** Whether a stale page may replace errors of the shop, which then must not replace it. */
   outlasts: boolean
 }

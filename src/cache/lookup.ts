@@ -202,11 +202,11 @@ function hasPrecondition({ headers }: VisitHead): boolean {
   return hasField(headers, 'if-match') || hasField(headers, 'if-unmodified-since')
 }
 
-/** The same look-up for a fetch in the background. @param isWhole whether the whole page is fetched, whatever range the visitor wants */
+/** The same look-up for a fetch in the background, which does not end when the visitor leaves. @param isWhole whether the whole page is fetched, whatever range the visitor wants */
 export function withoutVisitor(lookup: Lookup, isWhole: boolean): Lookup {
   return {
     ...lookup,
-    visit: { ...lookup.visit, method: 'GET', onInterim: () => {} },
+    visit: { ...lookup.visit, method: 'GET', signal: new AbortController().signal, onInterim: () => {} },
     field: (name) => (isWhole && (name === 'range' || name === 'if-range') ? null : lookup.field(name)),
   }
 }

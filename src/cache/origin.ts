@@ -11,6 +11,7 @@ import { Slots, type Guest, type Slot, type SlotCounts, type SlotLimits } from '
 import { Streamed, type StreamedOptions, type StreamedResponse } from './origin/streamed.ts'
 import { unlessAborted } from './origin/unless-aborted.ts'
 import { fieldValue } from './fields.ts'
+import type { Waiters } from './waiters.ts'
 
 export { OriginError, toOriginError, type OriginFailure } from './origin/error.ts'
 export { unlessAborted } from './origin/unless-aborted.ts'
@@ -27,6 +28,8 @@ export interface OriginRequest extends Omit<ExchangeRequest, 'body'> {
   body: Readable | null
   /** Aborts the exchange, also while its response is read. */
   signal: AbortSignal | null
+  /** The visitors who wait for the response. Once all have left, a request that was not sent is given up. Null: it is sent in any case. */
+  waiters?: Waiters | null
   /** The longest time until the response is complete, in milliseconds, unless it is extended. */
   limit?: number
   /** The place of a request that was admitted already. */
@@ -86,10 +89,10 @@ export class OriginClient {
   }
 
   #send(
-    { body, limit = Infinity, slot = null, signal, onInterim, ...request }: OriginRequest,
+    { body, limit = Infinity, slot = null, signal, waiters = null, onInterim, ...request }: OriginRequest,
     collect?: StreamedOptions['collect'],
   ): Promise<OriginReply<Readable | Collected>> {
-    const streamed = new Streamed({ body, signal, onInterim, ...(collect && { collect }) })
+    const streamed = new Streamed({ body, signal, waiters, onInterim, ...(collect && { collect }) })
     const whole: ExchangeRequest = { ...request, body: body === null ? null : 'stream' }
     return streamed.begin(() => this.#begin(whole, streamed, performance.now() + limit, slot))
   }

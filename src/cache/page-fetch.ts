@@ -96,7 +96,7 @@ export class PageFetch {
     onHead: (head: ResponseHead) => CollectTerms | null,
   ): Promise<OriginReply<Readable | Collected>> {
     const { origin } = this.#tools.options
-    const { stale, part, mayHaveMarkup, warming } = this.#terms
+    const { stale, part, mayHaveMarkup, warming, waiters } = this.#terms
     const { channel, target, visit, remembered } = this.#asked
     const extra = this.#isHead ? [] : selection(this.#asked, stale, part)
     const all = () => {
@@ -111,6 +111,7 @@ export class PageFetch {
       headers: isPlain ? remembered.of('all fields', [headers, mayHaveMarkup], all) : all(),
       body: null,
       signal: warming?.signal ?? null,
+      waiters,
       slot: warming?.slot ?? null,
       limit: origin.totalTimeout,
       onInterim: visit.onInterim,

@@ -19,6 +19,7 @@ import { OriginError } from './origin.ts'
 import { hasValidator } from './validation.ts'
 import { selects } from './vary.ts'
 import type { HeldPage } from './view.ts'
+import { Waiters } from './waiters.ts'
 import { wantedBy } from './wanted.ts'
 
 /** Statuses that say little about the response to the next request. */
@@ -94,7 +95,9 @@ export class SharedFetches {
     const { store, shared } = this.#options
     let fence = store.fence()
     let stale = held
-    const flight = this.mayShare(lookup) ? this.#flights.start(lookup.key, fence) : null
+    const waiters = warming === undefined ? new Waiters() : null
+    waiters?.add(lookup.visit.signal)
+    const flight = this.mayShare(lookup) ? this.#flights.start(lookup.key, fence, waiters) : null
     let outcome: Outcome<Landed> = { kind: 'abandoned' }
     let obtained: Obtained | null = null
     const names = this.#enter(lookup)
@@ -113,6 +116,7 @@ export class SharedFetches {
         (await this.#fetcher.fetch(lookup, toValidate(lookup, stale), {
           fence,
           warming,
+          waiters,
           outlasts: this.#outlasts(stale),
         }))
       this.#learn(lookup, fetched)
@@ -124,6 +128,7 @@ export class SharedFetches {
       throw error
     } finally {
       if (obtained?.kind === 'fetch') obtained.release()
+      waiters?.end()
       flight?.settle(outcome)
       for (const name of names) this.#leave(name)
     }

@@ -30,7 +30,7 @@ import { toClassifyOptions, type StorefrontCacheOptions } from './storefront-opt
 import { UnsafeInvalidation, type UnsafeCounts } from './unsafe.ts'
 import { hasValidator } from './validation.ts'
 import { answers, type HeldPage } from './view.ts'
-import type { CacheAnswer, Visit, VisitHead } from './visit.ts'
+import { visitorLeft, type CacheAnswer, type Visit, type VisitHead } from './visit.ts'
 
 /** How often a visitor waits for another visitor's fetch before starting one. */
 const mostWaits = 2
@@ -161,7 +161,9 @@ export class StorefrontCache {
         return this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'HEAD of a page that is not cached' })
       const flight = waits < mostWaits && this.#fetches.mayShare(lookup) ? this.#fetches.join(lookup) : null
       if (flight === null) return this.#lead(lookup, held)
+      flight.waiters?.add(lookup.visit.signal)
       const outcome = await flight.outcome
+      if (outcome.kind === 'abandoned' && lookup.visit.signal.aborted) throw visitorLeft
       // The first of those who waited starts the next fetch, and the others join it.
       if (outcome.kind === 'abandoned') return this.#ask(lookup)
       if (outcome.kind === 'failed') return this.#standIn(lookup, held, fence, outcome.error)

@@ -46,6 +46,9 @@ export class VisitorLeft extends Error {
   }
 }
 
+/** The reason of every aborted request. Shared: creating an error with a stack costs more than some requests. */
+export const visitorLeft = new VisitorLeft()
+
 /** A body that is read from the store while it is sent. */
 export interface StreamedBody {
   /**

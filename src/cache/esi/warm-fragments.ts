@@ -3,7 +3,7 @@ import { discard } from '../body.ts'
 import type { Fetched } from '../fetched.ts'
 import { usability } from '../freshness.ts'
 import type { Lookup } from '../lookup.ts'
-import { OriginError } from '../origin.ts'
+import { OriginError, unlessAborted } from '../origin.ts'
 import type { HeldPage } from '../view.ts'
 import type { Assembler } from './assembler.ts'
 
@@ -35,7 +35,7 @@ export async function warmFragments(
   }
   // The page that the visitor gets decides.
   if (failure !== null && lookup.within !== undefined) throw failure
-  if (failure !== null) await assembler.assemble(lookup, held!, null)
+  if (failure !== null) await unlessAborted(assembler.assemble(lookup, held!, null), signal)
 }
 
 /** Whether a page has fragments that are not fresh in the cache. */

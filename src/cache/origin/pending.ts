@@ -41,6 +41,11 @@ export class PendingExchange implements Exchange, Task, Guest {
     return !this.#ended && (this.#owed === null || this.#owed > 0)
   }
 
+  /** Whether it waits for a place. */
+  get isWaiting(): boolean {
+    return this.slot?.state === 'waiting'
+  }
+
   admitted(): void {
     if (this.over) return
     this.#connection ??= this.#pool.carry(this)

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { HeaderPair } from '../../pages/page.ts'
 import type { Collected } from '../body.ts'
-import { VisitorLeft } from '../visit.ts'
+import { visitorLeft } from '../visit.ts'
+import type { Waiters } from '../waiters.ts'
 import { CollectedBody, type CollectTerms } from './collected-body.ts'
 import { toOriginError } from './error.ts'
 import type { ResponseHead, ResponseSink } from './exchange.ts'
@@ -21,6 +22,8 @@ export interface StreamedResponse<Body = Readable> {
 export interface StreamedOptions {
   body: Readable | null
   signal: AbortSignal | null
+  /** See `OriginRequest`. */
+  waiters?: Waiters | null
   onInterim(status: number, headers: readonly HeaderPair[]): void
   /** Called with the head; null streams the body. A body that is collected comes with the end of the response. */
   collect?(head: ResponseHead): CollectTerms | null
@@ -45,12 +48,14 @@ export class Streamed implements ResponseSink {
     this.response = this.#settle.promise
   }
 
-  /** Begins, unless the signal was aborted already. */
+  /** Begins, unless the signal was aborted already, or all who waited have left. */
   begin(start: () => PendingExchange): Promise<StreamedResponse<Readable | Collected>> {
-    const { signal, body } = this.#options
+    const { signal, body, waiters } = this.#options
     if (signal?.aborted === true) this.#fail(signal.reason)
+    else if (waiters?.isEmpty === true) this.#fail(visitorLeft)
     else {
       signal?.addEventListener('abort', this.#onAbort, { once: true })
+      waiters?.watch(() => this.#exchange?.isWaiting === true && this.#fail(visitorLeft))
       try {
         this.#exchange = start()
         body
@@ -122,7 +127,7 @@ export class Streamed implements ResponseSink {
   }
   readonly #onUploaded = () => this.#exchange!.end()
   readonly #onFault = (error: Error) => this.#fail(error)
-  readonly #onClose = () => this.#options.body!.readableEnded || this.#fail(new VisitorLeft())
+  readonly #onClose = () => this.#options.body!.readableEnded || this.#fail(visitorLeft)
 
   #fail(reason: unknown): void {
     this.#over()

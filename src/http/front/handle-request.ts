@@ -6,7 +6,7 @@ import type { HotRequest } from '../../cache/hot.ts'
 import { isScript } from '../../cache/key.ts'
 import type { OwnPath } from '../../cache/own-path.ts'
 import { canonicalPath } from '../../cache/target.ts'
-import { VisitorLeft, type Visit } from '../../cache/visit.ts'
+import { visitorLeft, type Visit } from '../../cache/visit.ts'
 import { countedBody } from './counted-body.ts'
 import { asVisitor, findDebugger, wantsDebug, withDebug, type Debugger } from './debug.ts'
 import { refuserFor } from './error-page.ts'
@@ -140,9 +140,6 @@ function forwarderOf(
 function wantsTags(request: IncomingMessage, options: FrontOptions): boolean {
   return request.headers['x-pagecache-tags'] !== undefined && options.isTrusted(request.socket.remoteAddress)
 }
-
-/** The reason of every aborted request. Shared: creating an error with a stack costs more than some requests. */
-export const visitorLeft = new VisitorLeft()
 
 /** Answers a request through the cache or from the shop. */
 async function answerFromCache(

@@ -87,3 +87,29 @@ it('a warmup fetches the fragments of a fragment that its page needs, and those 
   expect(await warm('/optional')).toMatchObject({ kind: 'held', notStored: null })
   expect((await shop.visit('/optional')).text).toBe('a')
 })
+
+it('a warmup that is aborted while it makes a page ends, as one that is aborted while it fetches', async () => {
+  const busy = await openEsiShop({ limits: { maxConcurrent: 1, queue: 5, queueTimeout: 60_000 } })
+  onTestFinished(() => busy.close())
+  const counts = () => busy.cache.origin.counts
+  const releases: (() => void)[] = []
+  const held = (reply: Reply) => () => new Promise<Reply>((resolve) => releases.push(() => resolve(reply)))
+  busy.page('/', template(include('/_esi/failing')))
+  busy.page('/_esi/failing', held({ status: 500 }))
+  busy.page('/account', held(lasting('an account')))
+  const aborting = new AbortController()
+  const lookup = lookupOf(busy, '/')
+  const visit = { ...lookup.visit, signal: aborting.signal }
+  const warming = busy.cache.warm({ ...lookup, visit }, aborting.signal)
+  await until(() => expect(busy.asked('/_esi/failing')).toBe(1))
+  const visitor = busy.visit('/account')
+  await until(() => expect(counts().waiting).toBe(1))
+  releases.shift()!()
+  // The fragment is fetched once more, as for a visitor.
+  await until(() => expect([busy.asked('/account'), counts().waiting]).toEqual([1, 1]))
+  aborting.abort(new Error('paused'))
+  await expect(warming).rejects.toMatchObject({ name: 'OriginError', message: 'paused' })
+  expect(counts().waiting).toBe(0)
+  releases.shift()!()
+  await visitor
+})

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { startDaemon } from '../helpers/daemon.ts'
@@ -36,7 +36,7 @@ async function openBusyShop() {
     const metrics = await (await fetch(`${daemon.url}/metrics`)).text()
     return Number(/^pagecache_origin_waiting\S* (\d+)$/m.exec(metrics)![1])
   }
-  return { daemon, upgrades, slow, release, waiting }
+  return { daemon, shop, upgrades, slow, release, waiting }
 }
 
 it('visitors who leave while their upgrade requests wait for the shop leave the queue', async () => {
@@ -52,6 +52,27 @@ it('visitors who leave while their upgrade requests wait for the shop leave the 
   release()
   expect((await slow).status).toBe(200)
   expect(upgrades).toEqual([])
+})
+
+const inChunks: [name: string, send: (socket: Socket, get: (path: string) => string) => unknown][] = [
+  ['one request', (socket, get) => socket.write(get('/page'))],
+  ['two requests at once', (socket, get) => socket.write(get('/page') + get('/second'))],
+  ['another request meanwhile', (socket, get) => socket.write(get('/page'), () => socket.write(get('/second')))],
+]
+it.each(inChunks)('visitors who leave while their pages wait for the shop leave the queue: %s', async (_, send) => {
+  const { daemon, shop, slow, release, waiting } = await openBusyShop()
+  const sockets = [0, 1, 2].map(() => connect(daemon.port, '127.0.0.1').on('error', () => {}))
+  for (const [index, socket] of sockets.entries())
+    send(socket, (path) => `GET ${path}${index} HTTP/1.1\r\nHost: ${daemon.host}\r\n\r\n`)
+  await until(async () => expect(await waiting()).toBe(3))
+  sockets[0]!.destroy()
+  sockets[1]!.resetAndDestroy()
+  sockets[2]!.end()
+  await until(async () => expect(await waiting()).toBe(0))
+  release()
+  expect((await slow).status).toBe(200)
+  expect(shop.requests).toHaveLength(1)
+  expect(daemon.logs()).not.toMatch(/"level":"(?!info)/)
 })
 
 it('an upgrade request that the shop does not answer ends after origin.headersTimeout', async () => {
