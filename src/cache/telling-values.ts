@@ -44,8 +44,9 @@ export function tellingValues(
   }
   for (const [spelt, value] of sent) {
     const name = spelt.toLowerCase()
-    if (isKeyed(question, vary, name) || name === 'cookie' || isCommonBrowserValue(name, value) || own.has(value))
-      continue
+    if (isKeyed(question, vary, name) || name === 'cookie' || isCommonBrowserValue(name, value)) continue
+    if (!ordinary.test(name)) addName(name, add)
+    if (own.has(value)) continue
     for (const form of decodedForms(value)) {
       add(name, form, ordinary.test(name) ? shortest.ordinary : shortest.other)
       for (const element of elementsOf(name, form)) add(name, element, shortest.other)
@@ -70,7 +71,13 @@ type Add = (name: string, value: string, least: number, as?: Telling['as']) => v
 /** Of longer runs of letters and digits, both ends count: a shop may cut a value off. In characters. */
 const longestRun = 8
 
-/** Adds parts of a field that no browser sends. A shop may take any of its words, escape it in any way, or repeat the name. */
+/** Adds the name of a field that no browser sends. A plain word is on pages by chance. */
+function addName(name: string, add: Add): void {
+  for (const part of breakoutsIn(name)) add(name, part, shortestNeedle, 'exact')
+  if (!/^[a-z]*$/.test(name)) add(name, name, shortestNeedle)
+}
+
+/** Adds parts of a field that no browser sends. A shop may take any of its words, and escape it in any way. */
 function addUnknown(name: string, value: string, add: Add): void {
   for (const word of wordsIn(value)) add(name, word, 1, 'word')
   const runs = value.match(/[a-z0-9]+/gi) ?? []
@@ -78,9 +85,7 @@ function addUnknown(name: string, value: string, add: Add): void {
   const as = runs.length < sentence ? 'exact' : 'body'
   for (const run of runs)
     for (const end of [run.slice(0, longestRun), run.slice(-longestRun)]) add(name, end, shortest.run, as)
-  for (const part of [...breakoutsIn(value), ...breakoutsIn(name)]) add(name, part, shortestNeedle, 'exact')
-  // A plain word is on pages by chance.
-  if (!/^[a-z]*$/.test(name)) add(name, name, shortestNeedle)
+  for (const part of breakoutsIn(value)) add(name, part, shortestNeedle, 'exact')
 }
 
 /** Characters that a part of a value around a quote, a bracket or a backslash has. */

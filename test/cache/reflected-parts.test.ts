@@ -126,6 +126,7 @@ describe('what a shop makes of a field of an unknown name', () => {
     })
     await expectClean(names, { "'-alert`1`-'": '1' })
     await expectClean(names, { 'wicked-name': '1' })
+    await expectClean(names, { "'-alert`1`-'": 'shop.example' })
   })
 
   it.each(['text/plain', 'utf-7x'])('its type: %s', async (value) => {

@@ -38,6 +38,11 @@ describe('a connection', () => {
     ['a body after the response to HEAD', 'HEAD', plain('ok')],
     ['a body after 304', 'GET', `HTTP/1.1 304 Not Modified\r\n\r\n${forged}`],
     ['nothing yet, after a 204 that announces a body', 'GET', 'HTTP/1.1 204 No Content\r\nContent-Length: 43\r\n\r\n'],
+    [
+      'nothing yet, after a response to HEAD that announces a body',
+      'HEAD',
+      'HTTP/1.1 200 OK\r\nContent-Length: 43\r\n\r\n',
+    ],
     ['nothing, after Connection: close', 'GET', plain('ok', 'Connection: close\r\n')],
     ['nothing, after Keep-Alive: timeout=1', 'GET', plain('ok', 'Keep-Alive: timeout=1\r\n')],
     ['trailers', 'GET', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n'],
