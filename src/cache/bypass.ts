@@ -64,7 +64,7 @@ export function pathsAtOrBelow(paths: readonly string[]): (path: string) => bool
   return (path) => prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`)) && isBelow(path)
 }
 
-/** Characters that PHP replaces by underscores in the names of cookies. */
+/** Characters that PHP replaces by underscores in the names of cookies. A bracket may also begin an index, which is no part of the name. */
 const replaced = /[ .[]/g
 
 /** The name of a cookie that PHP takes for a bypass or variant cookie, which is spelt otherwise; null when there is none. */
@@ -74,8 +74,10 @@ export function disguisedCookie(
   rules: Pick<BypassRules, 'cookies'>,
 ): string | null {
   for (const name of cookies.keys()) {
-    const read = name.replace(replaced, '_')
-    if (read !== name && (names.has(read) || cookieBypass(new Map([[read, '']]), rules) !== null)) return name
+    for (const part of [name, name.split('[', 1)[0]!]) {
+      const read = part.replace(replaced, '_')
+      if (read !== name && (names.has(read) || cookieBypass(new Map([[read, '']]), rules) !== null)) return name
+    }
   }
   return null
 }

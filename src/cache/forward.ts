@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { isIn, networks, plainAddress } from '../lib/networks.ts'
 import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import type { Channel } from './channel.ts'
@@ -149,13 +150,16 @@ export function storableHeaders(visit: VisitHead, channel: Channel, cookies: Rea
   dropped.add('cookie')
   const sent = withoutFields(visit.headers, dropped).filter(([name]) => !isWithheld(name))
   if (cookies.size > 0) sent.push(['cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')])
-  const addresses = addressesOf(visit).filter((address) => !isLocal(address))
+  const addresses = addressesOf(visit)
+    .map(bareAddress)
+    .filter((address) => !isIn(localNetworks, address))
   return { headers: [...sent, ...ownHeaders(visit, channel)], sent, addresses }
 }
 
 /** An address without the port and the brackets that some proxies add. */
 function bareAddress(address: string): string {
-  return /^\[([^\]]*)\](?::\d{1,5})?$/.exec(address)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(address)?.[1] ?? address
+  const bare = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(address) ?? /^([\d.]+):\d{1,5}$/.exec(address)
+  return plainAddress(bare?.[1] ?? address)
 }
 
 /** The visitor's address, after those of the proxies before. What else a trusted proxy has passed on is left out: the visitor may have written it. */
@@ -165,24 +169,17 @@ function addressesOf({ forwardedFor, remoteAddress }: VisitHead): string[] {
 }
 
 /** Networks whose addresses tell no visitors of the internet apart, and are on the pages of test systems. */
-const localNetworks = new BlockList()
-for (const [network, prefix] of [
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-] as const)
-  localNetworks.addSubnet(network, prefix)
-localNetworks.addAddress('::1', 'ipv6')
-localNetworks.addSubnet('fc00::', 7, 'ipv6')
-localNetworks.addSubnet('fe80::', 10, 'ipv6')
-
-function isLocal(address: string): boolean {
-  const bare = bareAddress(address)
-  return localNetworks.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4')
-}
+const localNetworks = networks([
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '::1',
+  'fc00::/7',
+  'fe80::/10',
+])
 
 function ownHeaders(visit: VisitHead, { scheme, host }: Pick<Channel, 'scheme' | 'host'>): HeaderPair[] {
   const port = /:(\d+)$/.exec(host)?.[1] ?? (scheme === 'https' ? '443' : '80')

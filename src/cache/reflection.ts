@@ -29,8 +29,6 @@ const isGrammatical = remembering((name) => grammatical.has(name.toLowerCase()))
 /**
  * Finds a request field outside the key whose value appears in the response, and returns its name; null if there is none. Attackers
  * poison web caches through fields that a shop reflects, so such a response must not become the page of other visitors.
- *
- * @param from what the origin received from the visitor
  */
 export function reflectedField(
   question: Question & Pick<Lookup, 'target'>,

@@ -12,10 +12,15 @@ export function networks(list: readonly string[]): BlockList {
   return blocks
 }
 
-/** Whether an address is in a list. An IPv4-mapped IPv6 address counts as its IPv4 address (RFC 4291 §2.5.5.2). */
+/** An address; of an IPv4-mapped IPv6 address its IPv4 address (RFC 4291 §2.5.5.2). */
+export function plainAddress(address: string): string {
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
+}
+
+/** Whether an address is in a list, as its plain address. */
 export function isIn(list: BlockList, address: string | undefined): boolean {
   if (address === undefined) return false
-  const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
+  const plain = plainAddress(address)
   const family = isIP(plain)
   return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4')
 }

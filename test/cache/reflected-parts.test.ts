@@ -1,8 +1,10 @@
 import { brotliCompressSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { CacheSettings } from '../../src/cache/build.ts'
+import { toChannel } from '../../src/cache/channel.ts'
+import { storableHeaders } from '../../src/cache/forward.ts'
 import type { OriginRequest, Reply } from './scripted-origin.ts'
-import { isHit, openSite, type VisitOptions } from './site.ts'
+import { isHit, openSite, shopUrl, toVisit, type VisitOptions } from './site.ts'
 
 const html = { 'Cache-Control': 'public, s-maxage=60', 'Content-Type': 'text/html; charset=utf-8' }
 
@@ -159,8 +161,8 @@ describe('what a shop makes of a cookie', () => {
 
   it('that PHP takes for one of the key', async () => {
     const settings = { variants: { cookies: ['customer_group'], headers: [] } }
-    const asPhp = (value: string) => /(?:^|; )customer[ ._[]group=([^;]*)/.exec(value)?.[1] ?? ''
-    for (const name of ['customer.group', 'customer group', 'customer[group'])
+    const asPhp = (value: string) => /(?:^|; )customer[ ._[]group(?:\[\w*\])?=([^;]*)/.exec(value)?.[1] ?? ''
+    for (const name of ['customer.group', 'customer group', 'customer[group', 'customer_group[]', 'customer.group[x]'])
       await expectClean(
         reflects('cookie', (value) => (asPhp(value) === 'vip' ? 'price 5' : 'price 9')),
         { Cookie: `${name}=vip` },
@@ -174,6 +176,22 @@ describe("the visitor's address", () => {
     const visit = await open(reflects('x-forwarded-for', (value) => `Your address: ${value}.`))
     expect((await visit()).text).toContain('192.0.2.7')
     expect((await visit()).field('cache-status')).toContain("reflects the request's x-forwarded-for")
+  })
+
+  it('is searched for as it is, without port, brackets and prefix; other text of a proxy is not passed on', () => {
+    const visit = {
+      ...toVisit('/p'),
+      forwardedFor: 'bad.cafe, [2001:db8::1]:443, 203.0.113.7:5678, ::ffff:198.51.100.4, 10.0.0.1',
+    }
+    const { addresses, headers } = storableHeaders(
+      visit,
+      toChannel({ id: 'c1', name: 'Shop', url: shopUrl, origin: 'http://127.0.0.1' }),
+      new Map(),
+    )
+    expect(addresses).toEqual(['2001:db8::1', '203.0.113.7', '198.51.100.4'])
+    expect(new Map(headers).get('x-forwarded-for')).toBe(
+      '[2001:db8::1]:443, 203.0.113.7:5678, ::ffff:198.51.100.4, 10.0.0.1',
+    )
   })
 
   it('is no part of another number', async () => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
+import type { PageStore } from '../../src/pages/page-store.ts'
 import type { PurgeBudget } from '../../src/purge/intent.ts'
 import { openPurging } from '../../src/purge/purging.ts'
 import { thisProcess } from '../../src/lib/process-identity.ts'
@@ -19,6 +20,8 @@ export async function openPurges(
     now?: () => number
     queue?: Pick<Queue, 'dispatch'>
     budget?: PurgeBudget
+    /** Stands in for the page store. */
+    wrap?: (pages: PageStore) => PageStore
   } = {},
 ) {
   const directory = options.directory ?? (await tempDir())
@@ -29,7 +32,7 @@ export async function openPurges(
   onTestFinished(() => records.close())
   const purging = await openPurging({
     records,
-    pages,
+    pages: options.wrap?.(pages) ?? pages,
     queue: options.queue ?? openQueue(records, now),
     now,
     owner: thisProcess(),

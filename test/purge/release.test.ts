@@ -1,45 +1,30 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { PagecacheError } from '../../src/errors.ts'
-import { thisProcess } from '../../src/lib/process-identity.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'
 import type { Invalidation } from '../../src/purge/invalidation.ts'
 import { clearInvalidations } from '../../src/purge/log/prune.ts'
-import { openPurging } from '../../src/purge/purging.ts'
-import { openQueue } from '../../src/queue/records-queue.ts'
 import { until } from '../helpers/until.ts'
 import { store } from '../stores/pages.ts'
 import { openPurges } from './purges.ts'
 
 const byTag: Invalidation = { targets: [{ scope: 'tags', tags: ['t'] }], soft: false, source: 'cli', actor: null }
 
-/** Purges whose releases fail while `fails` is true. */
+/** Purges whose releases fail until `recover` is called. */
 async function openUnreleased() {
-  const { purging: first, pages, records } = await openPurges()
-  await first.close()
   let fails = true
   let attempts = 0
-  const failing: PageStore = Object.assign(Object.create(pages) as PageStore, {
-    remove: pages.remove.bind(pages),
-    removeTogether: pages.removeTogether.bind(pages),
-    unreleased: pages.unreleased,
-    async release(traces: readonly number[]) {
-      attempts += 1
-      if (fails) throw new PagecacheError('STORE_BUSY', 'locked')
-      await pages.release(traces)
-    },
-  })
-  const purging = await openPurging({
-    records,
-    pages: failing,
-    queue: openQueue(records, Date.now),
-    now: Date.now,
-    owner: thisProcess(),
-    proxies: [],
-    followUp: null,
-    budget: null,
-    clearDirectory: () => Promise.resolve(0),
-  })
-  onTestFinished(() => purging.close())
+  const failing = (pages: PageStore): PageStore =>
+    Object.assign(Object.create(pages) as PageStore, {
+      remove: pages.remove.bind(pages),
+      removeTogether: pages.removeTogether.bind(pages),
+      unreleased: pages.unreleased,
+      async release(traces: readonly number[]) {
+        attempts += 1
+        if (fails) throw new PagecacheError('STORE_BUSY', 'locked')
+        await pages.release(traces)
+      },
+    })
+  const { purging, pages, records } = await openPurges({ wrap: failing })
   await store(pages, 'a', { tags: ['t'] })
   expect(await purging.invalidate(byTag)).toMatchObject({ pagesRemoved: 1 })
   await until(() => attempts > 0)
