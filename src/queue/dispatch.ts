@@ -3,7 +3,7 @@ import { isPostgres } from '../records/locks.ts'
 import { prepareRows } from '../records/statements.ts'
 import type { QueueMessageRow } from '../records/queue-rows.ts'
 import type { RecordsDatabase } from '../records/schema.ts'
-import { orderedId } from './ordered-ids.ts'
+import { orderedId } from '../lib/ordered-id.ts'
 import type { NewMessage } from './queue.ts'
 
 /** Rows of one INSERT; after each one the event loop has a turn. */

@@ -1,5 +1,5 @@
 import { PagecacheError } from '../../errors.ts'
-import { orderedId } from '../../queue/ordered-ids.ts'
+import { orderedId } from '../../lib/ordered-id.ts'
 import type { Message, Work } from '../../queue/queue.ts'
 import type { Records } from '../../records/open.ts'
 import { unsyncedInSqlite } from '../../records/locks.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { uuidv7 } from '../lib/uuid.ts'
+import { uuidv7 } from './uuid.ts'
 
 const last = { at: 0, count: 0 }
 
