@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { PagecacheError } from '../errors.ts'
 import { hourLength } from '../lib/moment.ts'
-import { uuidv7 } from '../lib/uuid.ts'
+import { orderedId } from '../lib/ordered-id.ts'
 import type { ApiClientRow } from '../records/api-rows.ts'
 import type { Records } from '../records/open.ts'
 import type { RecordsTransaction } from '../records/schema.ts'
@@ -44,7 +44,7 @@ export async function createClient(
   const at = now()
   const secret = randomBytes(32).toString('base64url')
   const row: ApiClientRow = {
-    id: uuidv7(at),
+    id: orderedId(at),
     name,
     // Write access includes read access.
     scopes: scope === 'write' ? 'read write' : 'read',

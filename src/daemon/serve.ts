@@ -114,14 +114,14 @@ async function serveMany(
 ): Promise<{ url: string }> {
   const { supervise } = await import('./supervise.ts')
   const { server } = app.config
-  let listening: ListenAddress = address ?? { kind: 'tcp', host: server.host, port: server.port }
+  const asked: ListenAddress = address ?? { kind: 'tcp', host: server.host, port: server.port }
   const supervised = await supervise({
     processes: server.processes,
     works: options.works,
     log,
     stop: options.stop,
     loaded: app.loaded,
-    address: listening,
+    address: asked,
     task: {
       host: server.host,
       port: server.port,
@@ -130,11 +130,12 @@ async function serveMany(
       logging: app.config.log,
     },
     reload: () => options.reload(),
-    onReady: (port) => {
-      if (listening.kind === 'tcp') listening = { ...listening, port }
-    },
   })
+  const { port } = supervised
+  const listening = asked.kind === 'tcp' && port !== null ? { ...asked, port } : asked
   const release = steer(app, listening, () => supervised.reload(), { options, log, hangup })
+  // Whoever is answered finds the daemon described: a command may follow at once.
+  supervised.admit()
   options.onReady(describeAddress(listening), app.config.salesChannels, log)
   await supervised.ended
   release()

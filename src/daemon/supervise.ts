@@ -25,8 +25,17 @@ export interface SuperviseOptions {
   stop: AbortSignal
   /** Loads the current configuration. @throws CONFIG_INVALID */
   reload(): Promise<LoadedConfig>
-  /** Called when all processes are ready. */
-  onReady(port: number): void
+}
+
+/** The processes of a daemon, once all are ready. */
+export interface Supervised {
+  /** The TCP port; null on a Unix or inherited socket. */
+  port: number | null
+  /** Lets visitors in. Until then their connections wait. */
+  admit(): void
+  reload(): Promise<Reloaded>
+  /** Resolves after `stop`, when all processes have ended. */
+  ended: Promise<void>
 }
 
 /** One of the daemon's processes, across its restarts. */
@@ -52,13 +61,11 @@ const parentGone = fileURLToPath(new URL('../../bin/parent-gone.cjs', import.met
 
 /**
  * Runs the daemon as several processes. This one accepts the connections and distributes them to the processes that answer requests; one
- * more consumes the queue. `ended` resolves after `stop`, when all processes have ended.
+ * more consumes the queue. Resolves when all are ready.
  *
  * @throws LISTEN_FAILED, or the error for which a process could not start
  */
-export async function supervise(
-  options: SuperviseOptions,
-): Promise<{ reload(): Promise<Reloaded>; ended: Promise<void> }> {
+export async function supervise(options: SuperviseOptions): Promise<Supervised> {
   const { stop } = options
   const supervisor = new Supervisor(options, await Acceptor.open(options.address))
   const stopped = new Promise<void>((resolve) => {
@@ -73,7 +80,12 @@ export async function supervise(
     // If stopped during the start, the start has not failed.
     if (!stop.aborted) throw error
   }
-  return { reload: () => supervisor.reload(), ended: stopped }
+  return {
+    port: supervisor.port,
+    admit: () => supervisor.admit(),
+    reload: () => supervisor.reload(),
+    ended: stopped,
+  }
 }
 
 class Supervisor {
@@ -99,20 +111,25 @@ class Supervisor {
     this.#watch = setInterval(() => this.#pingAll(), pingInterval)
   }
 
+  get port(): number | null {
+    return this.#acceptor.port
+  }
+
   async start(): Promise<void> {
-    const { processes, works, onReady } = this.#options
+    const { processes, works } = this.#options
     const roles: Role[] = [
       ...Array.from({ length: processes }, () => 'serves' as const),
       ...(works ? ['works' as const] : []),
     ]
-    const children = await Promise.all(roles.map((role) => this.#fork({ role, shortLives: 0 })))
-    // Only once all are ready: if one cannot start, the others are ended.
-    this.#admit(...children)
-    onReady(this.#acceptor.port ?? this.#options.task.port)
+    await Promise.all(roles.map((role) => this.#fork({ role, shortLives: 0 })))
   }
 
-  #admit(...children: Child[]): void {
-    for (const child of children) if (child.role === 'serves' && this.#children.has(child)) this.#acceptor.add(child)
+  admit(): void {
+    for (const child of this.#children) if (child.ready) this.#admit(child)
+  }
+
+  #admit(child: Child): void {
+    if (child.role === 'serves' && this.#children.has(child)) this.#acceptor.add(child)
   }
 
   /** Starts a process. Resolves when it is ready. */
@@ -151,7 +168,7 @@ class Supervisor {
   #begin(child: Child): void {
     const task = {
       ...this.#options.task,
-      port: this.#acceptor.port ?? this.#options.task.port,
+      port: this.port ?? this.#options.task.port,
       serves: child.role === 'serves',
       works: child.role === 'works',
     }

@@ -1,5 +1,5 @@
 import { PagecacheError, unknownChannel } from '../errors.ts'
-import { uuidv7 } from '../lib/uuid.ts'
+import { orderedId } from '../lib/ordered-id.ts'
 import type { Records } from '../records/open.ts'
 import type { StageRow } from '../records/stage-rows.ts'
 import { loadSanitiser } from './content.ts'
@@ -40,7 +40,7 @@ export async function createStage(
 
 async function insertStage(records: Records, fields: StageFields): Promise<Stage> {
   const now = records.now()
-  const row: StageRow = { id: uuidv7(now), ...toColumns(fields), created_at: now, updated_at: now, deleted: null }
+  const row: StageRow = { id: orderedId(now), ...toColumns(fields), created_at: now, updated_at: now, deleted: null }
   await records.db.insertInto('vendor_stage').values(row).execute()
   return toStage(row)
 }

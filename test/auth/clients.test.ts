@@ -121,6 +121,13 @@ it('the API creates at most a hundred clients an hour, revoked ones included; th
   await createClient(records, 'one more', 'write', client.id)
 })
 
+it('lists clients of one millisecond in the order of their creation', async () => {
+  const { records } = await openAuthority()
+  const names = Array.from({ length: 20 }, (_, number) => `client ${number}`)
+  for (const name of names) await createClient({ ...records, now: () => 1 }, name, 'read')
+  expect(await activeNames(records)).toEqual(names)
+})
+
 it('lists one page of all clients', async () => {
   const { records } = await openTicking()
   for (const name of ['a', 'b', 'c']) await createClient(records, name, 'read')

@@ -1,9 +1,14 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startDaemon } from '../helpers/daemon.ts'
+import { findDaemon } from '../../src/config/running-daemon.ts'
+import { uuidv7 } from '../../src/lib/uuid.ts'
+import { answers } from '../helpers/child.ts'
+import { freePort, startDaemon } from '../helpers/daemon.ts'
 import { childrenOf, lowerPriorities } from '../helpers/processes.ts'
 import { page } from '../http/api/shop.ts'
+import { tempDir } from '../helpers/temp-dir.ts'
 import { until } from '../helpers/until.ts'
 import { open, openConfigured } from './slow-shop.ts'
 
@@ -35,6 +40,24 @@ describe('several processes', () => {
         )
       })
     expect(await shop.daemon.stop()).toBe(0)
+  })
+
+  it('are described for other commands before the first visitor is answered', async () => {
+    const port = await freePort()
+    const projectDir = await tempDir()
+    // Many settings take long to describe.
+    const salesChannels = Array.from({ length: 500 }, (_, number) => ({
+      id: uuidv7(number),
+      url: `http://shop-${number}.example`,
+      origin: 'http://127.0.0.1:9',
+    }))
+    const answered = until(async () => {
+      expect(await answers(`http://127.0.0.1:${port}/readyz`)).toBe(true)
+      return findDaemon(join(projectDir, 'var/data/prod')) ?? 'none'
+    }, 0)
+    const daemon = await startDaemon({ projectDir, port, config: { server: { processes: 2 }, salesChannels } })
+    onTestFinished(async () => void (await daemon.stop()))
+    expect(await answered).toMatchObject({ port, process: { pid: daemon.pid } })
   })
 
   it('the queue process finishes the page that it is fetching, even with stopGrace 0s', async () => {

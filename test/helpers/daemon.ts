@@ -117,14 +117,20 @@ export async function freePort(): Promise<number> {
     const port = randomInt(10_000, 30_000)
     // Linux removes a name in the abstract namespace together with the process that holds it.
     const reservation = await listen({ path: `\0pagecache-test-port-${port}` })
-    const probe = reservation && (await listen({ host: '127.0.0.1', port }))
-    if (probe) {
+    if (reservation === null) continue
+    if (await isFree(port)) {
       reservation.unref()
-      await new Promise((resolve) => probe.close(resolve))
       return port
     }
-    reservation?.close()
+    reservation.close()
   }
+}
+
+/** Whether nothing listens on this port of the loopback address. */
+export async function isFree(port: number): Promise<boolean> {
+  const probe = await listen({ host: '127.0.0.1', port })
+  if (probe) await new Promise((resolve) => probe.close(resolve))
+  return probe !== null
 }
 
 /** A server that listens there; null if the address is taken. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { until } from './until.ts'
 import { startChild, type Child } from './child.ts'
-import { freePort } from './daemon.ts'
+import { freePort, isFree } from './daemon.ts'
 import { installed } from './rivals.ts'
 import { scratch } from './scratch.ts'
 
@@ -92,6 +92,8 @@ export async function startVarnishProxy(
       }
     }
     await running.ended
+    // Its serving process, which inherits the socket, is not a child of this one: it may end later.
+    await until(() => isFree(port))
   }
   const start = async () => {
     const settings = [

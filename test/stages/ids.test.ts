@@ -5,7 +5,7 @@ import type { StageRow } from '../../src/records/stage-rows.ts'
 import { saveChannels } from '../../src/stages/sales-channels.ts'
 import { defaultLook, defaultTrigger } from '../../src/stages/look.ts'
 import { toColumns } from '../../src/stages/stage.ts'
-import { readStage } from '../../src/stages/stages.ts'
+import { createStage, listStages, readStage } from '../../src/stages/stages.ts'
 import { openRecords } from '../helpers/records.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { settings, startStorefront } from './storefront.ts'
@@ -60,4 +60,13 @@ it('a stage of a channel whose id was stored without dashes belongs to the same 
     look: defaultLook,
     trigger: defaultTrigger,
   })
+})
+
+it('stages of one millisecond are listed in the order of their creation', async () => {
+  const records = await openRecords({ directory: await tempDir(), now: () => 1 })
+  onTestFinished(() => records.close())
+  const names = Array.from({ length: 20 }, (_, number) => `stage ${number}`)
+  for (const name of names) await createStage(records, [], { ...settings, name })
+  const { items } = await listStages(records, { limit: 20, offset: 0 })
+  expect(items.map(({ name }) => name)).toEqual(names)
 })

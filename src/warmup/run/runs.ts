@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { dispatch } from '../../queue/dispatch.ts'
 import type { NewMessage } from '../../queue/queue.ts'
-import { uuidv7 } from '../../lib/uuid.ts'
+import { orderedId } from '../../lib/ordered-id.ts'
 import type { Records } from '../../records/open.ts'
 import type { RecordsDatabase, RecordsTransaction, WarmupBatchRow, WarmupRunRow } from '../../records/schema.ts'
 import { prepare } from '../../records/statements.ts'
@@ -41,7 +41,7 @@ export async function createRun(
   run: NewRun,
   also: (transaction: RecordsTransaction, id: string) => Promise<void> = async () => {},
 ): Promise<WarmupProgress> {
-  const id = uuidv7(records.now())
+  const id = orderedId(records.now())
   const batches = run.failure === null ? await writeBatches(records, id, run) : []
   const now = records.now()
   const row = newRow(id, run, now)

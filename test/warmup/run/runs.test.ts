@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { listFailures, topFailures } from '../../../src/warmup/run/failures.ts'
 import { readLive } from '../../../src/warmup/run/live.ts'
-import { createRun, readProgress } from '../../../src/warmup/run/runs.ts'
+import { createRun, listRuns, readProgress } from '../../../src/warmup/run/runs.ts'
 import { gate, noErrors, rules, stored, urls } from '../../helpers/warmup-bench.ts'
 import { until } from '../../helpers/until.ts'
 import { bench, notFound, useBench } from './bench.ts'
@@ -55,6 +55,15 @@ describe('a new run', () => {
     })
     expect(await bench.progress()).toMatchObject({ status: 'failed' })
     expect(await bench.messages()).toBe(0)
+  })
+
+  it('is listed before all earlier ones, of the same millisecond too', async () => {
+    const ids: string[] = []
+    const records = { ...bench.records, now: () => 1 }
+    const run = { salesChannelId: null, batchSize: 10, force: false, discovery: { ...noErrors, total: 0 }, lists: [] }
+    for (let number = 0; number < 20; number++) ids.unshift((await createRun(records, { ...run, failure: 'none' })).id)
+    expect((await listRuns(records, { limit: 20, offset: 0 })).items.map(({ id }) => id)).toEqual(ids)
+    expect(await readProgress(records)).toMatchObject({ id: ids[0] })
   })
 
   it('is written completely or not at all', async () => {
