@@ -6,17 +6,16 @@
  * Visits cached pages at a fixed rate: in turn on an idle daemon, while commands run that do not ask it, and while `cache:stats`,
  * `vendor:cache:clear --type buybox` and `warmup:start --wait` run continuously. That work runs for a while before the first round.
  * Prints medians over the rounds; the ratios are those of the 99th percentiles. The daemon runs on core 0; visitors, shop and commands
- * share core 1, with priority for the visitors. The second turn shows what commands alone do to them there.
+ * share core 1, the latter two only while the visitors leave it idle. The second turn shows what commands alone do to them there.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
-import { runProgram, startDaemon } from '../test/helpers/daemon.ts'
-import { startOrigin, type Origin } from '../test/helpers/origin.ts'
+import { startChild, type Child } from '../test/helpers/child.ts'
+import { freePort, runProgram, startDaemon } from '../test/helpers/daemon.ts'
 import { browserHeaders } from './lib/browser.ts'
-import { leaveServerCore, onServerCore } from './lib/cores.ts'
+import { leaveServerCore, onServerCore, whenIdle } from './lib/cores.ts'
 import type { Latencies, Visits } from './lib/latency-client.ts'
-import { pageHeaders, samplePage } from './lib/page.ts'
 import { median } from './lib/statistics.ts'
 
 const pages = Array.from({ length: 200 }, (_, i) => `/category/${i}`)
@@ -44,8 +43,15 @@ interface Work {
 }
 
 leaveServerCore()
-const origin = await startShop()
-const daemon = await startDaemon({ prefix: onServerCore, config: (url) => configuration(url, origin) })
+const port = await freePort()
+const url = `http://127.0.0.1:${port}`
+const { shop, origin } = await startShop(url)
+const id = '0190c0de-0000-7000-8000-000000000001'
+const config = {
+  salesChannels: [{ id, name: 'Bench', url, origin, sitemaps: ['/sitemap.xml'] }],
+  cache: { types: [{ type: 'buybox', path: '/buybox/*' }] },
+}
+const daemon = await startDaemon({ prefix: onServerCore, port, config })
 try {
   await command('warmup:start', '--wait')
   const visits: Visits = {
@@ -69,31 +75,15 @@ try {
   report(rounds, work)
 } finally {
   await daemon.stop()
-  await origin.stop()
+  await shop.stop()
 }
 
-/** A shop that takes 5 ms per page, with a sitemap of all pages. */
-async function startShop(): Promise<Origin> {
-  const page = samplePage()
-  const origin = await startOrigin()
-  const gzip = { headers: { ...pageHeaders, 'content-encoding': 'gzip' }, body: page.gzip }
-  origin.otherwise(async () => {
-    await new Promise((resolve) => setTimeout(resolve, 5))
-    return gzip
-  })
-  origin.on('/robots.txt', { status: 404 })
-  return origin
-}
-
-function configuration(url: string, origin: Origin): Record<string, unknown> {
-  const entries = [...pages, ...buyboxes].map((path) => `<url><loc>${url}${path}</loc></url>`).join('')
-  const sitemap = `<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${entries}</urlset>`
-  origin.on('/sitemap.xml', { headers: { 'content-type': 'application/xml' }, body: sitemap })
-  const id = '0190c0de-0000-7000-8000-000000000001'
-  return {
-    salesChannels: [{ id, name: 'Bench', url, origin: origin.url, sitemaps: ['/sitemap.xml'] }],
-    cache: { types: [{ type: 'buybox', path: '/buybox/*' }] },
-  }
+/** The shop of a daemon, and its address. */
+async function startShop(url: string): Promise<{ shop: Child; origin: string }> {
+  const program = fileURLToPath(new URL('lib/slow-shop.ts', import.meta.url))
+  const given = [process.execPath, program, url, JSON.stringify([...pages, ...buyboxes])]
+  const shop = await startChild([...whenIdle, ...given], { ready: (logs) => logs.includes('\n') })
+  return { shop, origin: shop.logs().trim() }
 }
 
 /** Visits from a separate process, so that neither the shop nor the commands delay its timers. */
@@ -141,7 +131,7 @@ async function beside(work: readonly (() => Promise<void>)[], during: () => Prom
 }
 
 async function command(...args: string[]): Promise<void> {
-  const { code, stderr } = await runProgram(args, { projectDir: daemon.projectDir, prefix: ['chrt', '--idle', '0'] })
+  const { code, stderr } = await runProgram(args, { projectDir: daemon.projectDir, prefix: whenIdle })
   if (code !== 0) throw new Error(`${args.join(' ')} exited with ${code}:\n${stderr}\n${daemon.logs()}`)
 }
 

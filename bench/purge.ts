@@ -24,7 +24,7 @@ import { installed } from '../test/helpers/rivals.ts'
 import { scratch } from '../test/helpers/scratch.ts'
 import { startVarnishProxy } from '../test/helpers/varnish.ts'
 import { browserHeaders } from './lib/browser.ts'
-import { leaveServerCore, onServerCore } from './lib/cores.ts'
+import { leaveServerCore, onServerCore, whenIdle } from './lib/cores.ts'
 import { fillPages, pagesOfTag } from './lib/fill-pages.ts'
 import type { Latencies, Visits } from './lib/latency-client.ts'
 import type { Storm, StormResult } from './lib/purge-client.ts'
@@ -61,7 +61,7 @@ for (let round = 0; round < rounds; round += 1) {
   for (const group of crowds)
     note(
       `a bare loop, groups of ${group}`,
-      (await runOnServerCore<{ perSecond: number }>('bare-purges.ts', String(tags), String(group))).perSecond,
+      (await runWith<{ perSecond: number }>(onServerCore, 'bare-purges.ts', String(tags), String(group))).perSecond,
     )
   await origin.stop()
 }
@@ -144,14 +144,8 @@ async function measureVisits(daemon: Daemon): Promise<void> {
   }
   await run<Latencies>('latency-client.ts', { ...visits, seconds: 1 })
   latencies.quiet.push((await run<Latencies>('latency-client.ts', visits)).p99)
-  const raging = storm({
-    port: daemon.port,
-    first: tags * crowds.length,
-    count: endless,
-    connections: 16,
-    pages: null,
-    seconds: seconds + 2,
-  })
+  const endlessly = { port: daemon.port, first: tags * crowds.length, count: endless, connections: 16, pages: null }
+  const raging = run<StormResult>('purge-client.ts', { ...endlessly, seconds: seconds + 2 }, whenIdle)
   latencies.beside.push((await run<Latencies>('latency-client.ts', visits)).p99)
   beside.push(await raging)
   const visiting = run<Latencies>('latency-client.ts', visits)
@@ -190,21 +184,14 @@ function storm(asked: Storm): Promise<StormResult> {
 }
 
 /** Runs a separate program, so that neither the shop nor another client delays its timers. */
-async function run<Result>(program: string, argument: object): Promise<Result> {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    fileURLToPath(new URL(`lib/${program}`, import.meta.url)),
-    JSON.stringify(argument),
-  ])
-  return JSON.parse(stdout) as Result
+async function run<Result>(program: string, argument: object, prefix: readonly string[] = []): Promise<Result> {
+  return runWith<Result>(prefix, program, JSON.stringify(argument))
 }
 
-async function runOnServerCore<Result>(program: string, ...given: string[]): Promise<Result> {
-  const [file, ...prefix] = [...onServerCore, process.execPath] as [string, ...string[]]
-  const { stdout } = await promisify(execFile)(file, [
-    ...prefix,
-    fileURLToPath(new URL(`lib/${program}`, import.meta.url)),
-    ...given,
-  ])
+async function runWith<Result>(prefix: readonly string[], program: string, ...given: string[]): Promise<Result> {
+  const path = fileURLToPath(new URL(`lib/${program}`, import.meta.url))
+  const [file, ...rest] = [...prefix, process.execPath, path, ...given] as [string, ...string[]]
+  const { stdout } = await promisify(execFile)(file, rest)
   return JSON.parse(stdout) as Result
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { exchange } from '../../test/helpers/exchange.ts'
 import type { Round } from '../hit-under-load.ts'
 import type { Contender, ContenderName } from '../lib/contenders.ts'
+import { whenIdle } from '../lib/cores.ts'
 import { category } from '../lib/fast-shop.ts'
 import type { Latencies, Visits } from '../lib/latency-client.ts'
 import type { Storm } from '../lib/purge-client.ts'
@@ -84,7 +85,8 @@ function beside(
 /** Measures while a program runs, and stops that. It must not fail before. */
 async function during<Result>(file: string, argument: object, measure: () => Promise<Result>): Promise<Result> {
   const over = new AbortController()
-  const work = runProgram(file, [JSON.stringify(argument)], over.signal).catch((error: unknown) => {
+  const options = { prefix: whenIdle, signal: over.signal }
+  const work = runProgram(file, [JSON.stringify(argument)], options).catch((error: unknown) => {
     if (!over.signal.aborted) throw error
   })
   await pause(500)

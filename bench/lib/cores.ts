@@ -8,6 +8,12 @@ export const onServerCore = onCore(0)
 export const onLoadCore = onCore(1)
 
 /**
+ * A command that runs a program only while nothing else needs its core: load beside visitors must not delay their program, whose wait
+ * would count against the server.
+ */
+export const whenIdle: [string, ...string[]] = ['chrt', '--idle', '0']
+
+/**
  * A command that runs a program on one core, at this benchmark's priority. A program with a session of its own has its own scheduling
  * group (see "The autogroup feature" in sched(7)), which would have default priority.
  */
