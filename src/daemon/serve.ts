@@ -134,7 +134,7 @@ async function serveMany(
   const { port } = supervised
   const listening = asked.kind === 'tcp' && port !== null ? { ...asked, port } : asked
   const release = steer(app, listening, () => supervised.reload(), { options, log, hangup })
-  // Whoever is answered finds the daemon described: a command may follow at once.
+  // A command may follow the first answer at once: by then the daemon has described itself.
   supervised.admit()
   options.onReady(describeAddress(listening), app.config.salesChannels, log)
   await supervised.ended
