@@ -96,8 +96,11 @@ export function shareStorefronts(): OpenStorefront {
 }
 
 async function empty({ shop }: { shop: Storefront }): Promise<Storefront> {
-  for (const table of ['vendor_stage_event', 'vendor_stage_session', 'vendor_stage_rollup', 'vendor_stage'])
-    await sql`delete from ${sql.table(table)}`.execute(shop.records.db)
+  const tables = ['vendor_stage_event', 'vendor_stage_session', 'vendor_stage_rollup', 'vendor_stage']
+  // At once: a page of the test before may still send an event.
+  await shop.records.db.transaction().execute(async (transaction) => {
+    for (const table of tables) await sql`delete from ${sql.table(table)}`.execute(transaction)
+  })
   shop.origin.otherwise(page)
   shop.origin.forget()
   return shop
