@@ -98,6 +98,23 @@ it('trouble counts while it lasts', () => {
   expect(troubles.between('two', 16, 17)).toBe(true)
 })
 
+it('a node that is named was live when the last purge was answered before it can have been marked', () => {
+  let now = 0
+  const oracle = new Oracle(() => now, [])
+  const purge = (from: number, to: number) => {
+    now = from
+    const sent = oracle.change(selection, 'one')
+    now = to
+    oracle.answered(sent, [])
+    return sent
+  }
+  expect(oracle.lastLive(purge(10, 20))).toBe(0)
+  purge(14_000, 14_900)
+  purge(14_100, 20_000)
+  expect(oracle.lastLive(purge(20_000, 20_100))).toBe(10)
+  expect(oracle.lastLive(purge(21_000, 21_100))).toBe(14_000)
+})
+
 it('a node whose memory or handles grow in the second half is not flat', () => {
   const used = (node: string, memory: (at: number) => number, handles: (at: number) => number) =>
     Array.from({ length: 100 }, (_, second): Sample => {

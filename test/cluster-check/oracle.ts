@@ -1,4 +1,5 @@
 import type { Scope, Selection } from './pages.ts'
+import { alone } from './servers.ts'
 
 /** A purge of a writer, with the versions that its pages got before. */
 export interface SentPurge {
@@ -102,6 +103,17 @@ export class Oracle {
       if (this.#strict.has(node)) this.fail(null, `purge ${purge.number} names ${node}, which is in strict mode`)
   }
 
+  /**
+   * When the nodes that a purge names were live for certain. They are named for a time from when they were marked, and the first purge that
+   * waits for a silent node marks it. So none was marked before that time began, and those of the last purge answered until then wrote
+   * after it was sent.
+   */
+  lastLive({ sentAt }: SentPurge): number {
+    // The database counts a tenth longer.
+    const marked = sentAt - 1.2 * alone
+    return this.purges.findLast(({ answeredAt }) => answeredAt < marked)?.sentAt ?? 0
+  }
+
   failed(purge: SentPurge, why: string): void {
     for (const path of purge.versions.keys()) this.note(path, `purge ${purge.number} is not answered: ${why}`)
   }
@@ -139,11 +151,11 @@ export class Oracle {
       )
   }
 
-  /** Records a fault with the history of its page. */
+  /** Records a fault with the history of its page, or of what concerns all. */
   fail(path: string | null, text: string): void {
     const own = this.#notes.filter((note) => note.path === null || note.path === path).slice(-shownNotes)
     const lines = own.map((note) => `    ${(note.at / 1000).toFixed(3)} s: ${note.text}`)
     const at = `${(this.#now() / 1000).toFixed(3)} s`
-    this.faults.push([`${at}: ${path ?? ''} ${text}`, ...(path === null ? [] : lines)].join('\n'))
+    this.faults.push([`${at}: ${path ?? ''} ${text}`, ...lines].join('\n'))
   }
 }
