@@ -98,21 +98,24 @@ it('trouble counts while it lasts', () => {
   expect(troubles.between('two', 16, 17)).toBe(true)
 })
 
-it('a node that is named was live when the last purge was answered before it can have been marked', () => {
+it('finds the latest purge that was answered before a time, not one that was only sent before it', () => {
   let now = 0
   const oracle = new Oracle(() => now, [])
-  const purge = (from: number, to: number) => {
-    now = from
-    const sent = oracle.change(selection, 'one')
-    now = to
-    oracle.answered(sent, [])
-    return sent
+  const send = (at: number) => {
+    now = at
+    return oracle.change(selection, 'one')
   }
-  expect(oracle.lastLive(purge(10, 20))).toBe(0)
-  purge(14_000, 14_900)
-  purge(14_100, 20_000)
-  expect(oracle.lastLive(purge(20_000, 20_100))).toBe(10)
-  expect(oracle.lastLive(purge(21_000, 21_100))).toBe(14_000)
+  const [first, slow, lost, second] = [10, 20, 30, 40].map(send)
+  for (const [at, purge] of [
+    [50, first!],
+    [60, second!],
+    [90, slow!],
+  ] as const) {
+    now = at
+    oracle.answered(purge, [])
+  }
+  oracle.failed(lost!, 'no answer')
+  expect([50, 60, 90, 100].map((before) => oracle.lastAnswered(before))).toEqual([0, 10, 40, 40])
 })
 
 it('a node whose memory or handles grow in the second half is not flat', () => {

@@ -1,5 +1,4 @@
 import type { Scope, Selection } from './pages.ts'
-import { alone } from './servers.ts'
 
 /** A purge of a writer, with the versions that its pages got before. */
 export interface SentPurge {
@@ -103,15 +102,9 @@ export class Oracle {
       if (this.#strict.has(node)) this.fail(null, `purge ${purge.number} names ${node}, which is in strict mode`)
   }
 
-  /**
-   * When the nodes that a purge names were live for certain. They are named for a time from when they were marked, and the first purge that
-   * waits for a silent node marks it. So none was marked before that time began, and those of the last purge answered until then wrote
-   * after it was sent.
-   */
-  lastLive({ sentAt }: SentPurge): number {
-    // The database counts a tenth longer.
-    const marked = sentAt - 1.2 * alone
-    return this.purges.findLast(({ answeredAt }) => answeredAt < marked)?.sentAt ?? 0
+  /** When the latest purge that was answered before a time was sent; 0 without one. */
+  lastAnswered(before: number): number {
+    return this.purges.findLast(({ answeredAt }) => answeredAt < before)?.sentAt ?? 0
   }
 
   failed(purge: SentPurge, why: string): void {
