@@ -274,7 +274,8 @@ export class StorefrontCache {
     // What visitors got of a fetch may be stale, or not stored because of a purge or a lack of room.
     const mayBeFresh = !force || hasJoined
     const isFresh = mayBeFresh && held !== null && usability(held.page, this.#options.now()) === 'fresh'
-    const fetched = isFresh ? null : await this.#fetches.fetch(lookup, held, { signal, slot, force })
+    const fetching = isFresh ? null : this.#fetches.fetch(lookup, held, { signal, slot, force })
+    const fetched = fetching && (await this.#options.store.expect(fetching))
     const warmed = fetched?.kind === 'held' ? fetched.held : fetched === null ? held : null
     await warmFragments(this.#assembler, lookup, warmed, (part) => this.warm(part, signal, slot, false), signal)
     return fetched?.kind === 'held' && fetched.isShared === true && fetched.notStored === null ? null : fetched

@@ -1,4 +1,4 @@
-import { PerformanceObserver } from 'node:perf_hooks'
+import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
 /** Size of each half of the young generation in bytes beyond which more makes hits and misses no faster. */
@@ -37,10 +37,23 @@ export async function withSteadyHeap<T>(work: () => Promise<T>): Promise<T> {
 
 /** How far the old generation may grow beyond what is in use before garbage is collected, in percent. V8 doubles a small heap. */
 const slack = 60
+/** The same while that is rarely reached: each collection of the whole heap holds up visitors for tens of milliseconds. */
+const slackWhenRare = 120
+/** In milliseconds. Collections of the whole heap that come more often keep memory low in a crawl or an import. */
+const rare = 5_000
 
 /** Keeps the heap of a process that runs for long close to what it uses: see `limitYoungGeneration` too. */
 export function limitOldGeneration(): void {
-  setFlagsFromString(`--heap-growing-percent=${slack}`)
+  const setSlack = (percent: number) => setFlagsFromString(`--heap-growing-percent=${percent}`)
+  let last = -Infinity
+  setSlack(slack)
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries() as (PerformanceEntry & { detail: { kind: number } })[]) {
+      if (entry.detail.kind !== constants.NODE_PERFORMANCE_GC_MAJOR) continue
+      setSlack(entry.startTime - last < rare ? slack : slackWhenRare)
+      last = entry.startTime
+    }
+  }).observe({ entryTypes: ['gc'] })
 }
 
 /**

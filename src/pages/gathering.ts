@@ -1,26 +1,65 @@
-/** Lets tasks gather for a moment before they are carried out together, unless someone waits for one of them. */
+/** How long tasks gather for which someone waits, in milliseconds. */
+const awaitedFor = 8
+
+/** Lets tasks gather for a moment before they are carried out together. */
 export class Gathering {
-  #isUrgent = false
-  #end = () => {}
+  /** When the pause, or the next one, ends, in terms of `performance.now`. */
+  #until = Infinity
+  #timer: NodeJS.Timeout | undefined
+  #end: (() => void) | null = null
+  /** How many that were announced will wait for a task or do, and how many do. */
+  #expected = 0
+  #waiting = 0
 
   /** Ends the pause, or omits the next one. */
   hurry(): void {
-    this.#isUrgent = true
-    this.#end()
+    this.#within(0)
+  }
+
+  /** Announces work that will wait for a task of its own; resolves to its result. */
+  async expect<Result>(work: Promise<Result>): Promise<Result> {
+    this.#expected += 1
+    try {
+      return await work
+    } finally {
+      this.#expected -= 1
+    }
+  }
+
+  /** Waits for a task, which gathers until all that were announced wait too, but only for a moment. */
+  async awaited<Result>(task: Promise<Result>): Promise<Result> {
+    this.#waiting += 1
+    this.#within(this.#waiting < this.#expected ? awaitedFor : 0)
+    try {
+      return await task
+    } finally {
+      this.#waiting -= 1
+    }
   }
 
   /** @param longest in milliseconds */
   async pause(longest: number): Promise<void> {
-    if (!this.#isUrgent) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, longest)
-        this.#end = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    }
-    this.#isUrgent = false
-    this.#end = () => {}
+    await new Promise<void>((resolve) => {
+      this.#end = resolve
+      this.#until = Math.min(this.#until, performance.now() + longest)
+      this.#schedule()
+    })
+    clearTimeout(this.#timer)
+    this.#end = null
+    this.#until = Infinity
+  }
+
+  #within(longest: number): void {
+    const until = performance.now() + longest
+    if (until >= this.#until) return
+    this.#until = until
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer)
+    const rest = this.#until - performance.now()
+    if (rest <= 0) this.#end?.()
+    else if (this.#end !== null) this.#timer = setTimeout(this.#end, rest)
   }
 }

@@ -174,6 +174,11 @@ export interface PageStore {
   /** A nameless temporary file for a body, to be closed; null when there is no space. */
   openSpool(): Promise<Spool | null>
   /**
+   * Announces work that will `put` a page, and resolves to its result. Pages that are announced at the same time are stored together, if
+   * they come within a few milliseconds of each other.
+   */
+  expect<Result>(work: Promise<Result>): Promise<Result>
+  /**
    * Stores a page, replacing the variant with the same key, `vary` and `range`. A visitor is served either way.
    * `patient` (the default): is never `behind`, because the caller limits how many pages it stores at a time.
    */

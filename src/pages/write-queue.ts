@@ -47,7 +47,7 @@ export class WriteQueue {
   /** The files that the writer was last asked to write. */
   #files: readonly string[] = []
   readonly #recodes = new PagesToRecode()
-  readonly #gathering = new Gathering()
+  readonly gathering = new Gathering()
   readonly #small: { task: SmallTask; resolve(value: Page | Rejection | null): void }[] = []
   #bytes = 0
   #last = 0
@@ -98,7 +98,7 @@ export class WriteQueue {
     this.#waiting.set(page.id, waiting)
     this.#byKey.set(draft.key, [waiting, ...(this.#byKey.get(draft.key) ?? [])])
     this.#bytes += sizeOf(waiting)
-    if (this.#waiting.size >= groupPages) this.#gathering.hurry()
+    if (this.#waiting.size >= groupPages) this.gathering.hurry()
     this.#wake()
     return waiting
   }
@@ -125,7 +125,7 @@ export class WriteQueue {
       'id' in which
         ? [this.#waiting.get(which.id)]
         : [...this.#waiting.values()].filter(({ page }) => selects(which, page))
-    if (found.length > 0) this.#gathering.hurry()
+    if (found.length > 0) this.gathering.hurry()
     await Promise.all(found.map((waiting) => waiting?.promise))
   }
 
@@ -133,7 +133,7 @@ export class WriteQueue {
   ask(task: SmallTask): Promise<Page | Rejection | null> {
     return new Promise((resolve) => {
       this.#small.push({ task, resolve })
-      this.#gathering.hurry()
+      this.gathering.hurry()
       this.#wake()
     })
   }
@@ -186,7 +186,7 @@ export class WriteQueue {
   async #next(): Promise<boolean> {
     const { size } = this.#waiting
     if (this.#small.length === 0 && size > 0 && size < groupPages && !this.#closing)
-      await this.#gathering.pause(gatherFor)
+      await this.gathering.pause(gatherFor)
     const small = this.#small.shift()
     const group = small === undefined ? this.#group() : []
     if (small !== undefined) small.resolve((await this.#ask(small.task)) as Page | Rejection | null)
@@ -287,7 +287,7 @@ export class WriteQueue {
   /** Stores what waits, and ends the thread. `callers`: settles when no further tasks come. */
   async close(callers: Promise<unknown>): Promise<void> {
     this.#closing = true
-    this.#gathering.hurry()
+    this.gathering.hurry()
     await Promise.race([this.#drain(callers), pause(closingPatience, undefined, { ref: false })])
     this.#drop([...this.#waiting.values()], 'unavailable')
     await this.#options.writer.close()

@@ -82,6 +82,29 @@ it('lets the old generation grow little beyond what is in use', async () => {
   expect(await peakAfter('limitOldGeneration()')).toBeLessThan(0.9 * (await peakAfter('')))
 })
 
+it('lets the old generation grow further while the whole heap is rarely collected', async () => {
+  const script = `
+    import { syncBuiltinESMExports } from 'node:module'
+    import v8 from 'node:v8'
+    import { setTimeout as pause } from 'node:timers/promises'
+    const set = []
+    v8.setFlagsFromString = (flag) => set.push(Number(flag.split('=')[1]))
+    syncBuiltinESMExports()
+    const { limitOldGeneration } = await import(${JSON.stringify(module.href)})
+    limitOldGeneration()
+    for (const ms of [50, 50, 5100, 50]) {
+      gc()
+      gc({ type: 'minor' })
+      await pause(ms)
+    }
+    console.log(set.join())`
+  const argv = ['--expose-gc', '--input-type=module', '--eval', script]
+  const { stdout } = await promisify(execFile)(process.execPath, argv)
+  const [start, first, , soon, later] = stdout.split(',').map(Number)
+  expect([start, soon]).toEqual([60, 60])
+  expect([first, later]).toEqual([120, 120])
+})
+
 it('collects the young generation without helper threads', async () => {
   /** Milliseconds that helpers have spent on it. */
   const helpedAfter = async (code: string) => {

@@ -1,5 +1,6 @@
 import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { BodyFiles, newBodyFile } from '../../src/pages/body-files.ts'
@@ -64,6 +65,20 @@ describe('the bodies of pages that are stored together', () => {
     expect(await opened.read(0, Buffer.alloc(64 * 1024))).toEqual(bodyOf('p19'))
     await opened.close()
     expect(pages.counters().products.size).toBe(names.length * bytes)
+  })
+
+  it('share a file when a warmup fetches them at the same time', async () => {
+    const { pages, directory } = await openPages({ writer: true })
+    // The first one starts the writer thread.
+    await pages.put(draft('first'), bodyOf('first'), pages.fence())
+    const warm = async (name: string, ms: number) => {
+      await pause(ms)
+      return pages.put(draft(name), bodyOf(name), pages.fence())
+    }
+    await Promise.all(names.map((name) => pages.expect(warm(name, 20))))
+    expect(await readable(pages)).toEqual(names)
+    // One, unless a busy machine delays some of them for longer than the store waits.
+    expect((await filesIn(directory)).length).toBeLessThan(names.length / 2)
   })
 
   it('are verified one by one: damage to one is a miss of that page alone', async () => {
