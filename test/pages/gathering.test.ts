@@ -21,14 +21,14 @@ async function lengthOf(gathering: Gathering, during = () => {}): Promise<number
   return performance.now() - began
 }
 
-it('lasts as long as it is told to when nobody waits', async () => {
+it('lasts as long as it is told to when no one waits', async () => {
   const gathering = new Gathering()
   void gathering.expect(pending)
   expect(await lengthOf(gathering)).toBe(50)
   expect(await lengthOf(gathering)).toBe(50)
 })
 
-it('ends at once when someone waits and nobody else was announced', async () => {
+it('ends at once when someone waits and no one else was announced', async () => {
   const gathering = new Gathering()
   expect(await lengthOf(gathering, () => void gathering.awaited(pending))).toBe(0)
 })
