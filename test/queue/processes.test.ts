@@ -57,6 +57,8 @@ describe('workers in processes of their own', () => {
     await until(async () => (await queue.statistics()).transports[0]!.count === 0)
     const handled = lines('end').map((line) => Number(line.split(' ')[3]))
     expect(handled.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, index) => index))
+    // One of them may have handled all messages before the other has started.
+    await until(async () => (await queue.statistics()).workers.length === 2)
     expect(await queue.statistics()).toMatchObject({ workers: [{ kind: 'consumer' }, { kind: 'consumer' }] })
   })
 
