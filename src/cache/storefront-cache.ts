@@ -275,7 +275,7 @@ export class StorefrontCache {
     const mayBeFresh = !force || hasJoined
     const isFresh = mayBeFresh && held !== null && usability(held.page, this.#options.now()) === 'fresh'
     const fetching = isFresh ? null : this.#fetches.fetch(lookup, held, { signal, slot, force })
-    const fetched = fetching && (await this.#options.store.expect(fetching))
+    const fetched = fetching && (await this.#options.store.announce(fetching))
     const warmed = fetched?.kind === 'held' ? fetched.held : fetched === null ? held : null
     await warmFragments(this.#assembler, lookup, warmed, (part) => this.warm(part, signal, slot, false), signal)
     return fetched?.kind === 'held' && fetched.isShared === true && fetched.notStored === null ? null : fetched

@@ -77,7 +77,7 @@ class FilesystemStore implements PageStore {
   readonly #running = new UnderWay()
   #worker: RemovalWorker | null = null
   readonly deadSize = (): number => this.#shared.read(0, (index) => index.counters.deadSize())
-  readonly expect = <Result>(work: Promise<Result>): Promise<Result> => this.#queue?.gathering.expect(work) ?? work
+  readonly announce = <Result>(work: Promise<Result>): Promise<Result> => this.#queue?.gathering.announce(work) ?? work
   readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
   readonly unreleased = (before: number): number[] => readUnreleased(this.#shared, this.#options.directory, before)
 
@@ -200,6 +200,7 @@ class FilesystemStore implements PageStore {
     if (this.#queue === null)
       return (await this.writeTogether([{ draft, body, fence, file: newBodyFile(draft.key) }]))[0]!
     const added = this.#queue.add(draft, body, fence, patient)
+    if (!patient) this.#queue.gathering.hurry()
     return typeof added === 'string' ? added : this.#queue.gathering.awaited(added.promise)
   }
 

@@ -7,8 +7,8 @@ export class Gathering {
   #until = Infinity
   #timer: NodeJS.Timeout | undefined
   #end: (() => void) | null = null
-  /** How many that were announced will wait for a task or do, and how many do. */
-  #expected = 0
+  /** How much announced work is not over, and how many callers wait. */
+  #announced = 0
   #waiting = 0
 
   /** Ends the pause, or omits the next one. */
@@ -17,19 +17,19 @@ export class Gathering {
   }
 
   /** Announces work that will wait for a task of its own; resolves to its result. */
-  async expect<Result>(work: Promise<Result>): Promise<Result> {
-    this.#expected += 1
+  async announce<Result>(work: Promise<Result>): Promise<Result> {
+    this.#announced += 1
     try {
       return await work
     } finally {
-      this.#expected -= 1
+      this.#announced -= 1
     }
   }
 
   /** Waits for a task, which gathers until all that were announced wait too, but only for a moment. */
   async awaited<Result>(task: Promise<Result>): Promise<Result> {
     this.#waiting += 1
-    this.#within(this.#waiting < this.#expected ? awaitedFor : 0)
+    this.#within(this.#waiting < this.#announced ? awaitedFor : 0)
     try {
       return await task
     } finally {

@@ -177,7 +177,7 @@ export interface PageStore {
    * Announces work that will `put` a page, and resolves to its result. Pages that are announced at the same time are stored together, if
    * they come within a few milliseconds of each other.
    */
-  expect<Result>(work: Promise<Result>): Promise<Result>
+  announce<Result>(work: Promise<Result>): Promise<Result>
   /**
    * Stores a page, replacing the variant with the same key, `vary` and `range`. A visitor is served either way.
    * `patient` (the default): is never `behind`, because the caller limits how many pages it stores at a time.

@@ -23,7 +23,7 @@ async function lengthOf(gathering: Gathering, during = () => {}): Promise<number
 
 it('lasts as long as it is told to when no one waits', async () => {
   const gathering = new Gathering()
-  void gathering.expect(pending)
+  void gathering.announce(pending)
   expect(await lengthOf(gathering)).toBe(50)
   expect(await lengthOf(gathering)).toBe(50)
 })
@@ -37,7 +37,7 @@ it('ends when all wait that were announced', async () => {
   const gathering = new Gathering()
   const add = (ms: number) => setTimeout(() => void gathering.awaited(pending), ms)
   for (const ms of [1, 3, 5]) {
-    void gathering.expect(pending)
+    void gathering.announce(pending)
     add(ms)
   }
   expect(await lengthOf(gathering)).toBe(5)
@@ -45,7 +45,7 @@ it('ends when all wait that were announced', async () => {
 
 it('ends a moment after the first who waits, although another was announced', async () => {
   const gathering = new Gathering()
-  for (let n = 0; n < 3; n++) void gathering.expect(pending)
+  for (let n = 0; n < 3; n++) void gathering.announce(pending)
   setTimeout(() => void gathering.awaited(pending), 10)
   setTimeout(() => void gathering.awaited(pending), 15)
   expect(await lengthOf(gathering)).toBe(18)
@@ -53,16 +53,16 @@ it('ends a moment after the first who waits, although another was announced', as
 
 it('does not wait for those whose work has ended', async () => {
   const gathering = new Gathering()
-  await gathering.expect(Promise.resolve())
-  await gathering.expect(Promise.reject(new Error('not stored'))).catch(() => {})
-  void gathering.expect(pending)
+  await gathering.announce(Promise.resolve())
+  await gathering.announce(Promise.reject(new Error('not stored'))).catch(() => {})
+  void gathering.announce(pending)
   expect(await lengthOf(gathering, () => void gathering.awaited(pending))).toBe(0)
 })
 
 it('counts what waited before the pause, and forgets it afterwards', async () => {
   const gathering = new Gathering()
-  void gathering.expect(pending)
-  void gathering.expect(pending)
+  void gathering.announce(pending)
+  void gathering.announce(pending)
   const stored = Promise.withResolvers<string>()
   const waiting = gathering.awaited(stored.promise)
   await vi.advanceTimersByTimeAsync(5)
