@@ -10,7 +10,6 @@ import {
   TooLarge,
   type CheapEncoding,
 } from '../pages/codec.ts'
-import { compact } from '../pages/memory-tier.ts'
 import type { Encoding } from '../pages/page.ts'
 import { bestEncodings } from './accept-encoding.ts'
 import type { BudgetShare } from './body.ts'
@@ -40,9 +39,8 @@ export type EncodingRefusal = 'limit' | 'budget'
 
 type Encoded = EncodedBody | EncodingRefusal
 
-/** The encoded body is copied once here; otherwise the memory tier and the writer's queue would each copy it. */
 function encodedAs(plain: EncodedBody, encoding: Encoding, body: Buffer): EncodedBody {
-  return { ...plain, encoding, bodies: { ...plain.bodies, [encoding]: compact(body) } }
+  return { ...plain, encoding, bodies: { ...plain.bodies, [encoding]: body } }
 }
 
 /** The coding of a body that a visitor waits for: the best one that is cheap and that the visitor accepts. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SharedPage } from '../cluster/shared/value.ts'
-import { compact } from '../pages/memory-tier.ts'
+import { compact } from '../lib/buffers.ts'
 import type { Encoding, Page, PageDraft } from '../pages/page.ts'
 import { unconfirmedMark } from '../pages/page-row.ts'
 import type { Fence, Rejection } from '../pages/page-store.ts'
@@ -43,8 +43,7 @@ export class Keeper {
     const page = await this.#soon(store.freshen(stale.page, draft, fence), patient)
     if (typeof page === 'string') return rejections[page]
     const body = clock === null ? null : (stale.bodies[page.encoding] ?? store.readBodyNow(page))
-    // Copied, because the body waits to be written and would keep its whole slab alive.
-    if (body !== null) this.#share(page, compact(body), clock)
+    if (body !== null) this.#share(page, body, clock)
     return page
   }
 
@@ -54,7 +53,7 @@ export class Keeper {
 
   /** Offers a page to the other nodes, unless it is for visitors with one unconfirmed variant. */
   #share(page: Page, body: Buffer, clock: OriginFetch['clock']): void {
-    if (clock !== null && !page.key.includes(unconfirmedMark)) this.#options.shared?.write(page, body, clock)
+    if (clock !== null && !page.key.includes(unconfirmedMark)) this.#options.shared?.write(page, compact(body), clock)
   }
 
   /** Takes a page of another node. Null when a purge since the fence selects it. */

@@ -1,21 +1,33 @@
-/** Bytes: a few dozen pages. */
-const slabSize = 2 ** 18
-
 /**
  * Cuts short-lived buffers from large ones; no byte is reused. A separate allocation for each would be external memory with an object that
- * V8's garbage collector traces, which costs more than reading a page from the system's cache. Code that keeps a buffer for longer must copy
- * it, because it keeps the whole slab alive.
+ * V8's garbage collector traces, which costs more than reading a page from the system's cache. Code that keeps a buffer for longer must
+ * `compact` it, because it keeps the whole slab alive.
  */
 export class Slab {
+  readonly #size: number
   #bytes = Buffer.alloc(0)
 
-  /** Returns uninitialised bytes, at most as many as a slab has. */
+  /** @param size bytes of each large buffer: a few dozen of what is cut from it */
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  /** Returns uninitialised bytes. More than a quarter of a large buffer get one of their own. */
   next(size: number): Buffer {
-    if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(slabSize)
+    if (size > this.#size / 4) return Buffer.allocUnsafeSlow(size)
+    if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(this.#size)
     const cut = this.#bytes.subarray(0, size)
     this.#bytes = this.#bytes.subarray(size)
     return cut
   }
+}
+
+/** Copies a buffer that is part of a larger one, which it would otherwise keep alive. */
+export function compact(bytes: Buffer): Buffer {
+  if (bytes.buffer.byteLength === bytes.length) return bytes
+  const own = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(own)
+  return own
 }
 
 /**

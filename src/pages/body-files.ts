@@ -48,7 +48,7 @@ export type Unread = 'altered' | 'unreadable'
  */
 export class BodyFiles {
   readonly #places: Places
-  readonly #reads = new Slab()
+  readonly #reads = new Slab(4 * pieceSize)
 
   constructor(places: Places) {
     this.#places = places

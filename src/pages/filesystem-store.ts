@@ -199,9 +199,7 @@ class FilesystemStore implements PageStore {
   async put(draft: PageDraft, body: Buffer, fence: Fence, patient = true): Promise<Page | Rejection> {
     if (this.#queue === null)
       return (await this.writeTogether([{ draft, body, fence, file: newBodyFile(draft.key) }]))[0]!
-    const added = this.#queue.add(draft, body, fence, patient)
-    if (!patient) this.#queue.gathering.hurry()
-    return typeof added === 'string' ? added : this.#queue.gathering.awaited(added.promise)
+    return this.#queue.put(draft, body, fence, patient)
   }
 
   async take(draft: PageDraft, body: Buffer, fence: Fence): Promise<Page | Rejection> {

@@ -1,6 +1,7 @@
 import { kMaxLength } from 'node:buffer'
 import type { Transform } from 'node:stream'
 import zlib from 'node:zlib'
+import { Slab } from '../lib/buffers.ts'
 
 /** Node's compressors and decompressors beyond their types. Node keeps `_processChunk`, which works at once, for older programs. */
 interface Engine extends Transform {
@@ -18,6 +19,8 @@ interface Engine extends Transform {
 export const cheapGzipLevel = 2
 /** Size of an output chunk in bytes. Most small bodies fit into one. */
 const chunkSize = 64 * 1024
+
+const results = new Slab(chunkSize)
 
 /** `reset` of a zstd compressor also resets its level, so it has Node's default. */
 const engines = {
@@ -40,7 +43,7 @@ export class KeptEngine {
   }
 
   /**
-   * Returns the result, in memory of its own.
+   * Returns the result, which may be part of a slab.
    *
    * @param most bytes of the result @throws zlib's error, with ERR_BUFFER_TOO_LARGE beyond `most`
    */
@@ -64,10 +67,10 @@ export class KeptEngine {
     engine.reset()
     this.#engine = engine
     // The next body overwrites the shared output.
-    const own = Buffer.allocUnsafeSlow(shared.length)
-    shared.copy(own)
+    const result = results.next(shared.length)
+    shared.copy(result)
     engine._outOffset = 0
-    return own
+    return result
   }
 }
 

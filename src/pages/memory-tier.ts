@@ -1,3 +1,4 @@
+import { compact } from '../lib/buffers.ts'
 import { FifoCache } from './fifo-cache.ts'
 import { KeysBy } from './keys-by.ts'
 import type { Assembly, MemoryEntry } from './memory-entry.ts'
@@ -211,14 +212,6 @@ function partsOf(entries: readonly MemoryEntry[]): Page[] {
 function fieldsOf(variant: string): string {
   const [vary] = JSON.parse(variant) as [[name: string, value: unknown][]]
   return vary.map(([name]) => name).join()
-}
-
-/** Copies a body that is a slice of a larger buffer, which it would otherwise keep alive. */
-export function compact(body: Buffer): Buffer {
-  if (body.buffer.byteLength === body.length) return body
-  const own = Buffer.allocUnsafeSlow(body.length)
-  body.copy(own)
-  return own
 }
 
 function leastRecentlyUsed(entries: readonly MemoryEntry[]): number {

@@ -37,7 +37,7 @@ export class PageWriter {
     const { promise, resolve, reject } = Promise.withResolvers<WriterAnswer>()
     this.#asked = { resolve, reject }
     worker.ref()
-    worker.postMessage({ task, now } satisfies ToWriter, task.kind === 'pages' ? [task.bodies.buffer] : [])
+    worker.postMessage({ task, now } satisfies ToWriter)
     return promise.finally(() => worker.unref())
   }
 

@@ -1,26 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { SteadyMap } from '../lib/steady-map.ts'
-import { newBodyFile } from './body-files.ts'
+import { Batches, batchPages, bodyOf, outcomeOf, type Batch, type Waiting } from './batches.ts'
 import { Gathering } from './gathering.ts'
-import { compact } from './memory-tier.ts'
 import type { Page, PageDraft } from './page.ts'
 import { finiteTimes } from './page-row.ts'
-import { pieceSize } from './piece-digests.ts'
 import type { Fence, Rejection, Selection, StoredHits } from './page-store.ts'
 import type { PageWriter } from './page-writer.ts'
 import { PagesToRecode } from './recoder.ts'
 import { selects } from './removals.ts'
 import type { SharedIndex } from './shared-index.ts'
-import { sizeOf, type Waiting } from './waiting-page.ts'
-import { groupPages, toGroupTask, toHitTasks, type GroupWritten, type WriterTask } from './writer-messages.ts'
+import { toGroupTask, toHitTasks, type GroupWritten, type WriterAnswer, type WriterTask } from './writer-messages.ts'
 
 /** The most that waits to be stored, in bytes: about 2,500 compressed pages, which take a second. */
 const mostBytes = 16 * 1024 ** 2
-/** Bytes per transaction, like `groupPages`. */
-const groupBytes = 1024 ** 2
 /** How long pages gather that no warmup waits for, in ms: a transaction of one page costs four times its share of a group. */
 const gatherFor = 50
-/** How often a page is given to a writer thread. One that dies twice over it would die again. */
+/** How often a batch is given to a writer thread. One that dies twice over it would die again. */
 const mostAttempts = 2
 /** How long `close` waits for the queue, in milliseconds: pages are disposable, a stopping daemon is waited for. */
 const closingPatience = 10_000
@@ -42,15 +36,12 @@ export interface WriteQueueOptions {
  */
 export class WriteQueue {
   readonly #options: WriteQueueOptions
-  readonly #waiting = new SteadyMap<number, Waiting>()
-  readonly #byKey = new SteadyMap<string, Waiting[]>()
+  readonly #waiting = new Batches()
   /** The files that the writer was last asked to write. */
   #files: readonly string[] = []
   readonly #recodes = new PagesToRecode()
   readonly gathering = new Gathering()
   readonly #small: { task: SmallTask; resolve(value: Page | Rejection | null): void }[] = []
-  #bytes = 0
-  #last = 0
   #failed = 0
   /** Whether storage failed for the last group: then one page at a time is accepted, as a trial. */
   #failing = false
@@ -63,7 +54,8 @@ export class WriteQueue {
   }
 
   get state(): { pages: number; bytes: number } {
-    return { pages: this.#waiting.size, bytes: this.#bytes }
+    const { size, bytes } = this.#waiting
+    return { pages: size, bytes }
   }
 
   /** Pages that were not accepted, or not stored because storage failed. */
@@ -76,7 +68,7 @@ export class WriteQueue {
     if (this.#closing) return 'unavailable'
     if (patient || this.#waiting.size === 0) return null
     if (this.#failing) return 'unavailable'
-    return this.#bytes < mostBytes ? null : 'behind'
+    return this.#waiting.bytes < mostBytes ? null : 'behind'
   }
 
   /**
@@ -90,43 +82,47 @@ export class WriteQueue {
     const shut = this.#whyShut(patient)
     if (shut !== null) this.#failed += 1
     if (shut !== null) return shut
-    const id = -(this.#last += 1)
     const unused = { size: body.length, hits: 0, hitMs: 0, usedAt: now() }
-    const page: Page = { ...draft, ...finiteTimes(draft), ...unused, id }
-    const begun = { file: '', checked: shared.fence(), attempts: 0, ...Promise.withResolvers<Page | Rejection>() }
-    const waiting: Waiting = { draft: page, body: compact(body), fence, page, ...begun }
-    this.#waiting.set(page.id, waiting)
-    this.#byKey.set(draft.key, [waiting, ...(this.#byKey.get(draft.key) ?? [])])
-    this.#bytes += sizeOf(waiting)
-    if (this.#waiting.size >= groupPages) this.gathering.hurry()
+    const checked = shared.holds(fence) ? fence : shared.fence()
+    const waiting = this.#waiting.add({ ...draft, ...finiteTimes(draft), ...unused }, body, fence, checked)
+    if (this.#waiting.size >= batchPages) this.gathering.hurry()
     this.#wake()
     return waiting
   }
 
+  /** Accepts a page, and resolves when it waits no longer. */
+  async put(draft: PageDraft, body: Buffer, fence: Fence, patient: boolean): Promise<Page | Rejection> {
+    const added = this.add(draft, body, fence, patient)
+    if (!patient) this.gathering.hurry()
+    return typeof added === 'string' ? added : this.gathering.awaited(outcomeOf(added))
+  }
+
   /** The waiting pages under a primary key, newest first. */
   find(key: string): Page[] {
-    const found = this.#byKey.get(key)
-    return found === undefined ? [] : found.filter((waiting) => this.#isValid(waiting)).map(({ page }) => page)
+    const found = this.#waiting.under(key)
+    return found.filter((waiting) => this.#isValid(waiting)).map(({ page }) => page)
   }
 
   body(page: Page): Buffer | null {
     const waiting = this.#waiting.get(page.id)
-    return waiting !== undefined && this.#isValid(waiting) ? waiting.body : null
+    return waiting !== null && this.#isValid(waiting) ? bodyOf(waiting) : null
+  }
+
+  #selected(selection: Selection): Waiting[] {
+    return [...this.#waiting].filter(({ page }) => selects(selection, page))
   }
 
   /** How many waiting pages a removal would select. */
   count(selection: Selection): number {
-    return [...this.#waiting.values()].filter(({ page }) => selects(selection, page)).length
+    return this.#selected(selection).length
   }
 
   /** Resolves when a page, or every page that an invalidation selects, waits no longer. */
   async settled(which: Page | Selection): Promise<void> {
-    const found =
-      'id' in which
-        ? [this.#waiting.get(which.id)]
-        : [...this.#waiting.values()].filter(({ page }) => selects(which, page))
-    if (found.length > 0) this.gathering.hurry()
-    await Promise.all(found.map((waiting) => waiting?.promise))
+    const found = 'id' in which ? [this.#waiting.get(which.id)] : this.#selected(which)
+    const batches = new Set(found.flatMap((waiting) => waiting?.batch ?? []))
+    if (batches.size > 0) this.gathering.hurry()
+    for (const { over } of batches) await over.promise
   }
 
   /** Resolves to what the writer makes of a small task; null when that fails. */
@@ -140,9 +136,9 @@ export class WriteQueue {
 
   /** Has hits counted, and pages compressed thoroughly once nothing else is to be done. */
   async sendHits(hits: readonly StoredHits[]): Promise<void> {
-    const storing = hits.flatMap(({ page }) => this.#waiting.get(page.id)?.promise ?? [])
+    const storing = new Set(hits.flatMap(({ page }) => this.#waiting.get(page.id)?.batch ?? []))
     // Without a pause where nothing is to be awaited: a page that is taken later must not overtake the hits.
-    if (storing.length > 0) await Promise.all(storing)
+    for (const { over } of storing) await over.promise
     await Promise.all(toHitTasks(hits).map((task) => this.ask(task)))
     if (!this.#options.compression) return
     for (const { page, recode } of hits) if (recode === true && 'encoding' in page) this.#recodes.add(page)
@@ -155,7 +151,7 @@ export class WriteQueue {
     const fence = shared.fence()
     if (fence.generation !== waiting.checked.generation) return false
     if (fence.sequence === waiting.checked.sequence) return true
-    if (this.#rejection(waiting.checked, waiting.draft) !== null) return false
+    if (this.#rejection(waiting.checked, waiting.page) !== null) return false
     waiting.checked = fence
     return true
   }
@@ -185,12 +181,12 @@ export class WriteQueue {
   /** Performs the most urgent task; false when there is none. */
   async #next(): Promise<boolean> {
     const { size } = this.#waiting
-    if (this.#small.length === 0 && size > 0 && size < groupPages && !this.#closing)
+    if (this.#small.length === 0 && size > 0 && size < batchPages && !this.#closing)
       await this.gathering.pause(gatherFor)
     const small = this.#small.shift()
-    const group = small === undefined ? this.#group() : []
+    const batch = this.#waiting.oldest
     if (small !== undefined) small.resolve((await this.#ask(small.task)) as Page | Rejection | null)
-    else if (group.length > 0) await this.#write(group)
+    else if (batch !== null) await this.#write(batch)
     else if (!this.#closing) return this.#recodeNext()
     else return false
     return true
@@ -204,84 +200,60 @@ export class WriteQueue {
     return true
   }
 
-  #group(): Waiting[] {
-    const group: Waiting[] = []
-    let bytes = 0
-    for (const waiting of this.#waiting.values()) {
-      if (group.length === groupPages || (bytes += waiting.body.length) > groupBytes) break
-      group.push(waiting)
-    }
-    // A page larger than a group is a group.
-    const [first] = group.length === 0 ? this.#waiting.values() : []
-    return first === undefined ? group : [first]
+  async #write(batch: Batch): Promise<void> {
+    const written = (await this.#send(batch)) as GroupWritten | null
+    // Closed meanwhile.
+    if (batch !== this.#waiting.oldest) return
+    if (written === null) return this.#retryLater(batch)
+    this.#failed += written.failed
+    this.#failing = written.failed > 0
+    this.#end(batch, written.stored)
   }
 
-  /** Small bodies share a file. A row may exist already from an earlier attempt: its file must not be written again. */
-  #prepare(group: readonly Waiting[]): void {
-    const shared = newBodyFile(group[0]!.draft.key)
-    for (const waiting of group) {
-      waiting.attempts += 1
-      waiting.file = waiting.body.length <= pieceSize ? shared : newBodyFile(waiting.draft.key)
-    }
-    this.#files = [...new Set(group.map(({ file }) => file))]
-  }
-
-  async #write(group: readonly Waiting[]): Promise<void> {
-    this.#prepare(group)
-    const written = (await this.#ask(toGroupTask(group))) as GroupWritten | null
-    if (written === null) return this.#retryLater(group)
-    const { stored, failed } = written
-    this.#failed += failed
-    this.#failing = failed > 0
-    for (const [outcome, waiting] of Map.groupBy(group, (_, at) => stored[at]!))
-      if (typeof outcome === 'string') this.#drop(waiting, outcome)
-      else this.#settle(waiting[0]!, outcome)
+  /** Not an async function, which would keep the texts of the pages until the answer. */
+  #send(batch: Batch): Promise<WriterAnswer> {
+    batch.attempts += 1
+    const { task, files } = toGroupTask(batch)
+    this.#files = files
+    return this.#ask(task)
   }
 
   /** After the writer died. */
-  #retryLater(group: readonly Waiting[]): void {
-    const lost = group.filter(({ attempts }) => attempts >= mostAttempts)
-    this.#failed += lost.length
-    this.#drop(lost, 'unavailable')
+  #retryLater(batch: Batch): void {
     this.#files = []
+    if (batch.attempts < mostAttempts) return
+    this.#failed += batch.pages.length
+    this.#end(batch, [])
   }
 
-  #settle(waiting: Waiting, id: number): void {
-    this.#remove(waiting)
-    waiting.page.id = id
-    this.#options.shared.renewals.own(waiting.page)
-    waiting.resolve(waiting.page)
-  }
-
-  /** Pages that were not stored leave the memory tier too: operators could neither list nor inspect them. */
-  #drop(lost: readonly Waiting[], why: Rejection): void {
-    for (const waiting of lost) this.#remove(waiting)
-    this.#options.shared.renewals.tell(lost.map(({ draft }) => draft.key))
-    for (const waiting of lost) waiting.resolve(why)
-  }
-
-  #remove(waiting: Waiting): void {
-    const { page, draft } = waiting
-    this.#waiting.delete(page.id)
-    this.#bytes -= sizeOf(waiting)
-    const others = (this.#byKey.get(draft.key) ?? []).filter((other) => other !== waiting)
-    if (others.length > 0) this.#byKey.set(draft.key, others)
-    else this.#byKey.delete(draft.key)
+  /**
+   * Pages that were not stored leave the memory tier too: operators could neither list nor inspect them.
+   *
+   * @param stored the ids of the rows, or why there is none
+   */
+  #end(batch: Batch, stored: readonly (number | Rejection)[]): void {
+    const { renewals } = this.#options.shared
+    const lost: string[] = []
+    for (const [at, waiting] of batch.pages.entries()) {
+      const { page } = waiting
+      const id = stored[at] ?? 'unavailable'
+      waiting.outcome = typeof id === 'string' ? id : page
+      if (typeof id === 'string') lost.push(page.key)
+      else renewals.own(Object.assign(page, { id }))
+    }
+    this.#waiting.shift()
+    renewals.tell(lost)
   }
 
   /** The writer's answer; null when it failed or died, which is reported. */
-  async #ask(task: WriterTask) {
+  #ask(task: WriterTask): Promise<WriterAnswer> {
     const { writer, now, onWarning } = this.#options
-    try {
-      return await writer.ask(task, now())
-    } catch (error) {
-      const what =
-        task.kind === 'pages' ? `${task.records.length} pages wait to be stored again` : `${task.kind} failed`
-      onWarning(
-        `The writer of the page store failed, ${what}: ${error instanceof Error ? error.message : String(error)}`,
-      )
+    const what = task.kind === 'pages' ? `${task.records.length} pages wait to be stored again` : `${task.kind} failed`
+    return writer.ask(task, now()).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error)
+      onWarning(`The writer of the page store failed, ${what}: ${why}`)
       return null
-    }
+    })
   }
 
   /** Stores what waits, and ends the thread. `callers`: settles when no further tasks come. */
@@ -289,7 +261,7 @@ export class WriteQueue {
     this.#closing = true
     this.gathering.hurry()
     await Promise.race([this.#drain(callers), pause(closingPatience, undefined, { ref: false })])
-    this.#drop([...this.#waiting.values()], 'unavailable')
+    while (this.#waiting.oldest !== null) this.#end(this.#waiting.oldest, [])
     await this.#options.writer.close()
   }
 

@@ -1,11 +1,11 @@
 import type { ErrorMessage } from '../errors.ts'
+import type { Batch } from './batches.ts'
+import { newBodyFile } from './body-files.ts'
 import type { Page, PageDraft } from './page.ts'
 import { toRecord } from './page-row.ts'
-import type { Fence, NewPage, PreparedPage, Rejection, StoredHits } from './page-store.ts'
+import type { Fence, PreparedPage, Rejection, StoredHits } from './page-store.ts'
+import { pieceSize } from './piece-digests.ts'
 import { toHead } from './prepared-page.ts'
-
-/** Most pages per transaction of the writer thread: five milliseconds, since other processes wait for it. */
-export const groupPages = 128
 
 /** The start data of the writer thread. */
 export interface WriterData {
@@ -28,34 +28,28 @@ export type WriterTask =
 
 /**
  * `pages`: as JSON, which takes a third of the time of a structured clone. `records`: the JSON that the index stores, which the writer need not
- * parse. `bodies`: one after the other, so that one buffer is handed over for all.
+ * parse. `bodies`: one after the other, in memory of both threads.
  */
 interface GroupTask {
   kind: 'pages'
   pages: string
   records: string[]
-  bodies: Uint8Array<ArrayBuffer>
+  bodies: Uint8Array<SharedArrayBuffer>
 }
 
 /** The `size` bytes of a body follow those of the pages before. */
 type SentPage = Omit<PreparedPage, 'record' | 'body'> & { size: number }
 
-/** @param group pages whose times are finite, as JSON needs it */
-export function toGroupTask(group: readonly NewPage[]): GroupTask {
-  const records = group.map(({ draft }) => toRecord(draft))
-  const pages = group.map(({ draft, fence, file, body }): SentPage => ({
-    head: toHead(draft),
-    fence,
-    file,
-    size: body.length,
-  }))
-  const bodies = new Uint8Array(group.reduce((sum, { body }) => sum + body.length, 0))
-  let at = 0
-  for (const { body } of group) {
-    bodies.set(body, at)
-    at += body.length
-  }
-  return { kind: 'pages', pages: JSON.stringify(pages), records, bodies }
+/** Small bodies share a file. Its name is new for each attempt: the row of an earlier one may exist, so its file must not be written again. */
+export function toGroupTask({ pages, bodies }: Batch): { task: GroupTask; files: string[] } {
+  const shared = newBodyFile(pages[0]!.page.key)
+  const sent = pages.map(({ page, fence }): SentPage => {
+    const file = page.size <= pieceSize ? shared : newBodyFile(page.key)
+    return { head: toHead(page), fence, file, size: page.size }
+  })
+  const records = pages.map(({ page }) => toRecord(page))
+  const files = [...new Set(sent.map(({ file }) => file))]
+  return { task: { kind: 'pages', pages: JSON.stringify(sent), records, bodies }, files }
 }
 
 export function toGroup({ pages, records, bodies }: GroupTask): PreparedPage[] {

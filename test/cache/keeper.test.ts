@@ -8,7 +8,7 @@ import { draft } from '../pages/draft.ts'
 
 it('a renewed page that waits for Redis does not keep the slab that it was read into', async () => {
   const page: Page = { ...draft('a'), id: 1, size: 100, hits: 0, hitMs: 0, usedAt: 0 }
-  const reads = new Slab()
+  const reads = new Slab(2 ** 18)
   const written: Buffer[] = []
   const keeper = new Keeper({
     store: { freshen: async () => page, readBodyNow: () => reads.next(100).fill('x') } as never,
