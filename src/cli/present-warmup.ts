@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, plural } from '../lib/format.ts'
 import { leftOutText } from '../operations/left-out.ts'
+import { durationOf } from '../operations/warmup-duration.ts'
 import type { Started } from '../operations/warmup-start.ts'
 import type { WarmupReport } from './warmup-report.ts'
 import { Output, type Cell } from './output.ts'
@@ -48,7 +49,7 @@ function presentReport(report: WarmupReport, output: Output): void {
 
 function toPairs({ progress, discovery }: WarmupReport): (readonly [string, Cell])[] {
   const { total_urls, processed_urls, skipped_urls, failed_urls, remaining_urls, status } = progress
-  const seconds = (Date.parse(progress.finished_at ?? progress.updated_at) - Date.parse(progress.created_at)) / 1000
+  const seconds = durationOf(progress)
   const rate = seconds > 0 ? ` (${((processed_urls + failed_urls) / seconds).toFixed(1)} pages/s)` : ''
   const leftOut = leftOutText(discovery)
   return [

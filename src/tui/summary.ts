@@ -1,4 +1,5 @@
 import { formatCount, formatDuration } from '../lib/format.ts'
+import { durationOf } from '../operations/warmup-duration.ts'
 import { isOver } from './tabs/warmup/watched.ts'
 import type { Watched } from './tabs/warmup/watched.ts'
 
@@ -6,7 +7,6 @@ import type { Watched } from './tabs/warmup/watched.ts'
 export function warmupSummary({ progress, live }: Watched): string[] {
   if (progress === null) return ['No warmup yet. Start one: pagecache warmup:start']
   const done = progress.processed_urls + progress.failed_urls
-  const seconds = (Date.parse(progress.finished_at ?? progress.updated_at) - Date.parse(progress.created_at)) / 1000
   const counts = [
     `${formatCount(progress.processed_urls - progress.skipped_urls)} fetched`,
     `${formatCount(progress.skipped_urls)} already fresh`,
@@ -18,7 +18,7 @@ export function warmupSummary({ progress, live }: Watched): string[] {
       )
     : []
   return [
-    `Warmup ${progress.id}: ${progress.status}, ${progress.percentage.toFixed(2)} %, ${formatCount(done)} of ${formatCount(progress.total_urls)} pages in ${formatDuration(Math.max(0, seconds))}`,
+    `Warmup ${progress.id}: ${progress.status}, ${progress.percentage.toFixed(2)} %, ${formatCount(done)} of ${formatCount(progress.total_urls)} pages in ${formatDuration(durationOf(progress))}`,
     `  ${counts.join(', ')}${live && live.rate.average > 0 ? `; ${live.rate.average.toFixed(1)} pages/s on average` : ''}`,
     ...(progress.message === null ? [] : [`  ${progress.message}`]),
     ...(reasons.length === 0
