@@ -1,3 +1,4 @@
+import { Slab } from '../lib/buffers.ts'
 import { Gate } from '../lib/gate.ts'
 import {
   cheapEncodings,
@@ -49,12 +50,15 @@ export function cheapEncodingFor(acceptEncoding: string | null): CheapEncoding {
   return cheapEncodings.find((encoding) => accepted.includes(encoding)) ?? cheapEncodings[0]
 }
 
+/** Bytes. Several compressed bodies share as many, and none of more than a quarter: a slow client may keep them for one. */
+const slabSize = 32 * 1024
 /** Bodies encoded or decoded at a time: the size of Node's thread pool. */
 const atOnce = 4
 
 /** Verifies the coding of an origin's body and encodes it for storage, within the fetch's share of the budget. */
 export class BodyEncoder {
   readonly #gate = new Gate(atOnce)
+  readonly #results = new Slab(slabSize)
   readonly #options: { compression: boolean; maxPageSize: number }
 
   constructor(options: { compression: boolean; maxPageSize: number }) {
@@ -92,7 +96,7 @@ export class BodyEncoder {
     if (!this.#options.compression || !worthIt || response.status === 206) return plain
     // The encoded body is at most as large as the original.
     if (!share.take(body.length)) return 'budget'
-    const small = cheap === null ? null : encodeAtOnce(body, cheap)
+    const small = cheap === null ? null : encodeAtOnce(body, cheap, (size) => this.#results.next(size))
     if (cheap !== null && small !== null) return encodedAs(plain, cheap, small)
     return this.#gate.pass(async () => {
       const encoding = cheap ?? 'br'

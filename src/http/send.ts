@@ -4,7 +4,6 @@ import { discard } from '../cache/body.ts'
 import { inFlight } from '../cache/in-flight.ts'
 import { releaseSentPieces } from '../cache/pieces.ts'
 import type { StreamedBody } from '../cache/visit.ts'
-import { compact } from '../lib/buffers.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import type { Answer } from './answer.ts'
 import { hasBody } from './body.ts'
@@ -27,9 +26,8 @@ export function send(response: ServerResponse, answer: Answer, extra: readonly H
   // As text it leaves in one write with the head.
   else if (typeof body === 'string') response.end(body)
   else if (Buffer.isBuffer(body)) {
-    const own = compact(body)
-    response.end(own)
-    holdWhileSent(own, response)
+    response.end(body)
+    holdWhileSent(body, response)
   } else {
     if (!('pieces' in body)) {
       // The head leaves at once: the body may take its time. `flushHeaders` would encode it as UTF-8.

@@ -7,13 +7,13 @@ export class Slab {
   readonly #size: number
   #bytes = Buffer.alloc(0)
 
-  /** @param size bytes of each large buffer: a few dozen of what is cut from it */
+  /** @param size bytes of each large buffer */
   constructor(size: number) {
     this.#size = size
   }
 
   /** Returns uninitialised bytes. More than a quarter of a large buffer get one of their own. */
-  next(size: number): Buffer {
+  next(size: number): Buffer<ArrayBuffer> {
     if (size > this.#size / 4) return Buffer.allocUnsafeSlow(size)
     if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(this.#size)
     const cut = this.#bytes.subarray(0, size)

@@ -1,11 +1,14 @@
+import { compact } from '../lib/buffers.ts'
 import { SteadyMap } from '../lib/steady-map.ts'
 import type { Page } from './page.ts'
 import type { Fence, Rejection } from './page-store.ts'
 
 /** Most pages per transaction of the writer thread: five milliseconds, since other processes wait for it. */
 export const batchPages = 128
-/** Bytes of bodies per transaction. A larger page has one to itself. */
+/** Bytes of bodies per transaction. */
 const batchBytes = 1024 ** 2
+/** A larger page has a batch to itself, in bytes: its body is not copied until the writer gets it. */
+const mostCopied = batchBytes / 2
 /** Memory that is kept for further batches: usually one is written while another one fills. */
 const mostKept = 2
 /** Bytes of a waiting page besides its body (texts, lookup tables), as measured. */
@@ -22,28 +25,31 @@ export interface Waiting {
   readonly start: number
   /** The one before it under the same key. */
   older: Waiting | null
-  /** Null while it waits. */
-  outcome: Page | Rejection | null
 }
 
-/** Pages that are stored in one transaction. */
+/** The pages of a transaction. The ids that they have while they wait are consecutive. */
 export class Batch {
   readonly pages: Waiting[] = []
-  /** One after the other, in memory that the writer thread reads too. */
-  readonly bodies: Buffer<SharedArrayBuffer>
-  /** Resolves when its pages wait no longer. */
-  readonly over = Promise.withResolvers<void>()
+  /** Their bodies, in shared memory one after the other. */
+  readonly bodies: Buffer
+  /** Resolves to the stored pages, or why each was not stored. */
+  readonly over = Promise.withResolvers<readonly (Page | Rejection)[]>()
   /** How often it was given to the writer thread. Then it takes no further page. */
   attempts = 0
   #used = 0
 
-  constructor(memory: SharedArrayBuffer) {
-    this.bodies = Buffer.from(memory)
+  /** @param bodies memory of both threads, which is used again; or one large body */
+  constructor(bodies: Buffer) {
+    this.bodies = bodies
+  }
+
+  get isShared(): boolean {
+    return this.bodies.buffer instanceof SharedArrayBuffer
   }
 
   takes(size: number): boolean {
     const hasRoom = this.pages.length < batchPages && size <= this.bodies.length - this.#used
-    return hasRoom && this.attempts === 0
+    return hasRoom && this.isShared && this.attempts === 0
   }
 
   /** Copies a body. Returns where it begins. */
@@ -55,24 +61,25 @@ export class Batch {
   }
 }
 
-/** A copy, because the memory of a batch is used again. */
+/** A copy where the memory is used again. */
 export function bodyOf({ batch, start, page }: Waiting): Buffer {
+  if (!batch.isShared) return batch.bodies
   const body = Buffer.allocUnsafeSlow(page.size)
   batch.bodies.copy(body, 0, start, start + page.size)
   return body
 }
 
 export async function outcomeOf(waiting: Waiting): Promise<Page | Rejection> {
-  await waiting.batch.over.promise
-  return waiting.outcome!
+  const { pages, over } = waiting.batch
+  return (await over.promise)[pages.indexOf(waiting)]!
 }
 
-/** The pages that wait to be stored, in batches. They wait for tens of milliseconds: V8 copies all that they consist of, so that is little. */
+/** The pages that wait to be stored. All that one consists of becomes old in V8's heap while it waits, so it is little. */
 export class Batches {
   /** The oldest first. */
   readonly #batches: Batch[] = []
   readonly #newest = new SteadyMap<string, Waiting>()
-  readonly #free: SharedArrayBuffer[] = []
+  readonly #free: Buffer[] = []
   #last = 0
   #size = 0
   #bytes = 0
@@ -92,10 +99,10 @@ export class Batches {
 
   /** @param checked the last removal that is known not to select the page */
   add(draft: Omit<Page, 'id'>, body: Buffer, fence: Fence, checked: Fence): Waiting {
+    const batch = this.#for(body)
+    const start = batch.isShared ? batch.copy(body) : 0
     const page = { ...draft, id: -(this.#last += 1) }
-    const batch = this.#for(body.length)
-    const older = this.#newest.get(page.key) ?? null
-    const waiting: Waiting = { page, fence, checked, batch, start: batch.copy(body), older, outcome: null }
+    const waiting: Waiting = { page, fence, checked, batch, start, older: this.#newest.get(page.key) ?? null }
     batch.pages.push(waiting)
     this.#newest.set(page.key, waiting)
     this.#size += 1
@@ -103,11 +110,12 @@ export class Batches {
     return waiting
   }
 
-  #for(size: number): Batch {
+  #for(body: Buffer): Batch {
     const last = this.#batches.at(-1)
-    if (last?.takes(size) === true) return last
-    const kept = size > batchBytes ? undefined : this.#free.pop()
-    const batch = new Batch(kept ?? new SharedArrayBuffer(Math.max(size, batchBytes)))
+    const isLarge = body.length > mostCopied
+    if (!isLarge && last?.takes(body.length) === true) return last
+    const shared = () => this.#free.pop() ?? Buffer.from(new SharedArrayBuffer(batchBytes))
+    const batch = new Batch(isLarge ? compact(body) : shared())
     this.#batches.push(batch)
     return batch
   }
@@ -117,7 +125,7 @@ export class Batches {
     if (id >= 0) return null
     for (const { pages } of this.#batches) {
       const found = pages[pages[0]!.page.id - id]
-      if (found !== undefined) return found
+      if (found?.page.id === id) return found
     }
     return null
   }
@@ -133,17 +141,16 @@ export class Batches {
     for (const { pages } of this.#batches) yield* pages
   }
 
-  /** Removes the oldest batch, whose outcomes are known. */
-  shift(): void {
+  /** Ends the oldest batch. */
+  shift(outcomes: readonly (Page | Rejection)[]): void {
     const batch = this.#batches.shift()!
     for (const waiting of batch.pages) {
       this.#forget(waiting)
       this.#size -= 1
       this.#bytes -= waiting.page.size + pageOverhead
     }
-    const memory = batch.bodies.buffer
-    if (memory.byteLength === batchBytes && this.#free.length < mostKept) this.#free.push(memory)
-    batch.over.resolve()
+    if (batch.isShared && this.#free.length < mostKept) this.#free.push(batch.bodies)
+    batch.over.resolve(outcomes)
   }
 
   #forget(waiting: Waiting): void {

@@ -127,9 +127,17 @@ export async function encodeCheaply(body: Buffer, encoding: CheapEncoding): Prom
     : promisify(zlib.zstdCompress)(body)
 }
 
-/** Compresses a small body with little effort; null for a large one. */
-export function encodeAtOnce(body: Buffer, encoding: CheapEncoding): Buffer | null {
-  return body.length > atOnce ? null : cheapCompressors[encoding].run(body)
+/**
+ * Compresses a small body with little effort; null for a large one.
+ *
+ * @param allocate gives the memory for the result
+ */
+export function encodeAtOnce(
+  body: Buffer,
+  encoding: CheapEncoding,
+  allocate?: (size: number) => Buffer<ArrayBuffer>,
+): Buffer | null {
+  return body.length > atOnce ? null : cheapCompressors[encoding].run(body, undefined, allocate)
 }
 
 /** Frames of a body that is decoded at once: each takes as long as a small page. */

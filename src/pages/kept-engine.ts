@@ -1,7 +1,6 @@
 import { kMaxLength } from 'node:buffer'
 import type { Transform } from 'node:stream'
 import zlib from 'node:zlib'
-import { Slab } from '../lib/buffers.ts'
 
 /** Node's compressors and decompressors beyond their types. Node keeps `_processChunk`, which works at once, for older programs. */
 interface Engine extends Transform {
@@ -19,8 +18,6 @@ interface Engine extends Transform {
 export const cheapGzipLevel = 2
 /** Size of an output chunk in bytes. Most small bodies fit into one. */
 const chunkSize = 64 * 1024
-
-const results = new Slab(chunkSize)
 
 /** `reset` of a zstd compressor also resets its level, so it has Node's default. */
 const engines = {
@@ -43,11 +40,11 @@ export class KeptEngine {
   }
 
   /**
-   * Returns the result, which may be part of a slab.
+   * Returns the result, in memory of its own unless `allocate` gives other memory.
    *
    * @param most bytes of the result @throws zlib's error, with ERR_BUFFER_TOO_LARGE beyond `most`
    */
-  run(body: Buffer, most = kMaxLength): Buffer {
+  run(body: Buffer, most = kMaxLength, allocate = Buffer.allocUnsafeSlow): Buffer {
     const { open, end } = engines[this.#kind]
     const engine = this.#engine ?? keptOpen(open() as unknown as Engine)
     // Not kept if it fails.
@@ -67,7 +64,7 @@ export class KeptEngine {
     engine.reset()
     this.#engine = engine
     // The next body overwrites the shared output.
-    const result = results.next(shared.length)
+    const result = allocate(shared.length)
     shared.copy(result)
     engine._outOffset = 0
     return result

@@ -37,7 +37,8 @@ export class PageWriter {
     const { promise, resolve, reject } = Promise.withResolvers<WriterAnswer>()
     this.#asked = { resolve, reject }
     worker.ref()
-    worker.postMessage({ task, now } satisfies ToWriter)
+    const own = task.kind === 'pages' && task.bodies.buffer instanceof ArrayBuffer ? [task.bodies.buffer] : []
+    worker.postMessage({ task, now } satisfies ToWriter, own)
     return promise.finally(() => worker.unref())
   }
 

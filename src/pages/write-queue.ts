@@ -233,16 +233,13 @@ export class WriteQueue {
    */
   #end(batch: Batch, stored: readonly (number | Rejection)[]): void {
     const { renewals } = this.#options.shared
-    const lost: string[] = []
-    for (const [at, waiting] of batch.pages.entries()) {
-      const { page } = waiting
+    const outcomes = batch.pages.map(({ page }, at) => {
       const id = stored[at] ?? 'unavailable'
-      waiting.outcome = typeof id === 'string' ? id : page
-      if (typeof id === 'string') lost.push(page.key)
-      else renewals.own(Object.assign(page, { id }))
-    }
-    this.#waiting.shift()
-    renewals.tell(lost)
+      return typeof id === 'string' ? id : Object.assign(page, { id })
+    })
+    for (const page of outcomes) if (typeof page !== 'string') renewals.own(page)
+    this.#waiting.shift(outcomes)
+    renewals.tell(batch.pages.flatMap(({ page }, at) => (typeof outcomes[at] === 'string' ? page.key : [])))
   }
 
   /** The writer's answer; null when it failed or died, which is reported. */

@@ -28,35 +28,34 @@ export type WriterTask =
 
 /**
  * `pages`: as JSON, which takes a third of the time of a structured clone. `records`: the JSON that the index stores, which the writer need not
- * parse. `bodies`: one after the other, in memory of both threads.
+ * parse. `bodies`: in memory of both threads, or one large body, which is handed over.
  */
 interface GroupTask {
   kind: 'pages'
   pages: string
   records: string[]
-  bodies: Uint8Array<SharedArrayBuffer>
+  bodies: Uint8Array
 }
 
-/** The `size` bytes of a body follow those of the pages before. */
-type SentPage = Omit<PreparedPage, 'record' | 'body'> & { size: number }
+/** `start`, `size`: where its body is. */
+type SentPage = Omit<PreparedPage, 'record' | 'body'> & { start: number; size: number }
 
 /** Small bodies share a file. Its name is new for each attempt: the row of an earlier one may exist, so its file must not be written again. */
-export function toGroupTask({ pages, bodies }: Batch): { task: GroupTask; files: string[] } {
+export function toGroupTask({ pages, bodies, isShared }: Batch): { task: GroupTask; files: string[] } {
   const shared = newBodyFile(pages[0]!.page.key)
-  const sent = pages.map(({ page, fence }): SentPage => {
+  const sent = pages.map(({ page, fence, start }): SentPage => {
     const file = page.size <= pieceSize ? shared : newBodyFile(page.key)
-    return { head: toHead(page), fence, file, size: page.size }
+    return { head: toHead(page), fence, file, start, size: page.size }
   })
   const records = pages.map(({ page }) => toRecord(page))
+  const task = { kind: 'pages', pages: JSON.stringify(sent), records } as const
   const files = [...new Set(sent.map(({ file }) => file))]
-  return { task: { kind: 'pages', pages: JSON.stringify(sent), records, bodies }, files }
+  return { task: { ...task, bodies: isShared ? bodies : new Uint8Array(bodies) }, files }
 }
 
 export function toGroup({ pages, records, bodies }: GroupTask): PreparedPage[] {
-  let start = 0
-  return (JSON.parse(pages) as SentPage[]).map(({ head, fence, file, size }, at) => {
+  return (JSON.parse(pages) as SentPage[]).map(({ head, fence, file, start, size }, at) => {
     const body = Buffer.from(bodies.buffer, bodies.byteOffset + start, size)
-    start += size
     return { head, record: records[at]!, body, fence, file }
   })
 }

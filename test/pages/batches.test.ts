@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Batches, batchPages, bodyOf, outcomeOf, type Waiting } from '../../src/pages/batches.ts'
 import { draft } from './draft.ts'
 
@@ -10,8 +10,9 @@ function add(batches: Batches, name: string, body = Buffer.from(name)): Waiting 
   return batches.add({ ...draft(name), ...unused }, body, fence, fence)
 }
 
-function end({ oldest }: Batches): void {
-  for (const waiting of oldest!.pages) waiting.outcome = 'unavailable'
+/** Ends the oldest batch. */
+function end(batches: Batches): void {
+  batches.shift(batches.oldest!.pages.map(() => 'unavailable'))
 }
 
 describe('a batch', () => {
@@ -24,14 +25,17 @@ describe('a batch', () => {
     expect(pages.map((waiting) => bodyOf(waiting).toString())).toEqual(pages.map((_, n) => `p${n}`))
   })
 
-  it('takes a megabyte of bodies, or one that is larger', () => {
+  it('takes a megabyte of bodies, or a large one, which is not copied', () => {
     const batches = new Batches()
     const half = Buffer.alloc(megabyte / 2, 'h')
-    const large = Buffer.alloc(2 * megabyte, 'l')
-    const pages = [half, half, half, large, half].map((body, n) => add(batches, `p${n}`, body))
+    const large = Buffer.alloc(megabyte / 2 + 1, 'l')
+    const pages = [half, half, half, large, Buffer.alloc(0), half].map((body, n) => add(batches, `p${n}`, body))
     const groups = new Set(pages.map(({ batch }) => batch))
-    expect([...groups].map((batch) => batch.pages.length)).toEqual([2, 1, 1, 1])
-    expect(bodyOf(pages[3]!)).toEqual(large)
+    expect([...groups].map((batch) => batch.pages.length)).toEqual([2, 1, 1, 2])
+    expect(bodyOf(pages[3]!).buffer).toBe(large.buffer)
+    expect(pages.map((waiting) => bodyOf(waiting).length)).toEqual(
+      [half, half, half, large, [], half].map((b) => b.length),
+    )
   })
 
   it('takes no page once the writer has it', () => {
@@ -43,11 +47,10 @@ describe('a batch', () => {
 
   it('tells those who wait for its pages what became of them', async () => {
     const batches = new Batches()
-    const waiting = add(batches, 'a')
-    const outcome = outcomeOf(waiting)
-    end(batches)
-    batches.shift()
-    expect(await outcome).toBe('unavailable')
+    const pages = [add(batches, 'a'), add(batches, 'b')]
+    const outcomes = Promise.all(pages.map(outcomeOf))
+    batches.shift([pages[0]!.page, 'invalidated'])
+    expect(await outcomes).toEqual([pages[0]!.page, 'invalidated'])
   })
 })
 
@@ -61,11 +64,9 @@ it('finds a waiting page by its id and by its key, until it waits no longer', ()
   expect([batches.get(7), batches.get(-99)]).toEqual([null, null])
   expect(batches.under(draft('a').key)).toEqual([second, first])
   end(batches)
-  batches.shift()
   expect(batches.get(first.page.id)).toBeNull()
   expect(batches.under(draft('a').key)).toEqual([second])
   end(batches)
-  batches.shift()
   expect(batches.under(draft('a').key)).toEqual([])
   expect([batches.size, batches.bytes, batches.oldest]).toEqual([0, 0, null])
 })
@@ -80,7 +81,6 @@ it('forgets the pages of a key in the order in which they end, however many ther
   for (const n of pages.keys()) {
     expect(batches.under(draft('a').key)).toEqual(pages.slice(n).reverse())
     end(batches)
-    batches.shift()
   }
 })
 
@@ -90,18 +90,36 @@ it('uses memory again without changing a body that was read from it', () => {
   const memory = first.batch.bodies.buffer
   const body = bodyOf(first)
   end(batches)
-  batches.shift()
   const second = add(batches, 'b', Buffer.alloc(1000, 'b'))
   expect(second.batch.bodies.buffer).toBe(memory)
   expect(body).toEqual(Buffer.alloc(1000, 'a'))
   expect(bodyOf(second)).toEqual(Buffer.alloc(1000, 'b'))
 })
 
-it('does not keep the memory of a large page', () => {
+it('never gives small pages the memory of a large one', () => {
   const batches = new Batches()
-  const memory = add(batches, 'a', Buffer.alloc(2 * megabyte)).batch.bodies.buffer
+  const large = Buffer.alloc(megabyte, 'l')
+  add(batches, 'a', large)
   end(batches)
-  batches.shift()
-  expect(add(batches, 'b', Buffer.alloc(2 * megabyte)).batch.bodies.buffer).not.toBe(memory)
-  expect(add(batches, 'c').batch.bodies.buffer.byteLength).toBe(megabyte)
+  add(batches, 'b', Buffer.from('small'))
+  expect(large).toEqual(Buffer.alloc(megabyte, 'l'))
+})
+
+it('stays consistent when there is no memory for a page', () => {
+  const batches = new Batches()
+  const first = add(batches, 'a')
+  for (let n = 1; n < batchPages; n++) add(batches, `p${n}`)
+  vi.stubGlobal(
+    'SharedArrayBuffer',
+    class {
+      constructor() {
+        throw new RangeError('Array buffer allocation failed')
+      }
+    },
+  )
+  expect(() => add(batches, 'b')).toThrow(RangeError)
+  vi.unstubAllGlobals()
+  const next = add(batches, 'c')
+  expect([first, next].map(({ page }) => batches.get(page.id))).toEqual([first, next])
+  expect(batches.size).toBe(batchPages + 1)
 })

@@ -16,7 +16,7 @@ const noise = (length: number) => Buffer.from(Array.from({ length }, () => Math.
 /** Larger than one output chunk, empty, and sizes between. */
 const bodies = [text(20_000), noise(300_000), Buffer.alloc(0), text(1), Buffer.alloc(200_000, 'x'), noise(65_536)]
 
-it.each(codings)('compresses one body after the other with %s, which changes no earlier result', async (coding) => {
+it.each(codings)('compresses one body after the other with %s, each in memory of its own', async (coding) => {
   const warnings: Error[] = []
   const onWarning = (warning: Error) => void warnings.push(warning)
   process.on('warning', onWarning)
@@ -26,6 +26,7 @@ it.each(codings)('compresses one body after the other with %s, which changes no 
   const compressed = Array.from({ length: 4 }, () => bodies.map((body) => compressor.run(body))).flat()
   for (const [at, bytes] of compressed.entries()) {
     expect(decoders[coding](bytes).equals(bodies[at % bodies.length]!), `body ${at}`).toBe(true)
+    expect(bytes.buffer.byteLength, `memory of body ${at}`).toBe(bytes.length)
   }
   await new Promise((resolve) => setImmediate(resolve))
   expect(warnings).toEqual([])
@@ -37,6 +38,13 @@ it.each(codings)('compresses a body with %s as if there had been none before', (
   used.run(secret)
   const body = Buffer.concat([text(5_000), secret.subarray(0, 2_000)])
   expect(used.run(body).equals(new KeptEngine(coding).run(body))).toBe(true)
+})
+
+it('puts the result where it is told to', () => {
+  const memory = Buffer.alloc(100_000)
+  const made = new KeptEngine('gzip').run(text(20_000), undefined, (size) => memory.subarray(7, 7 + size))
+  expect([made.buffer, made.byteOffset]).toEqual([memory.buffer, 7])
+  expect(zlib.gunzipSync(made)).toHaveLength(20_000)
 })
 
 const garbage = Buffer.from('garbage')
@@ -70,6 +78,7 @@ it('decompresses what zlib.gunzipSync does, and refuses what it refuses', () => 
       expect(made, `${at}, at most ${most}`).toEqual(
         outcomeOf(() => zlib.gunzipSync(bytes, { maxOutputLength: most, chunkSize: 65_536 })),
       )
+      if (Buffer.isBuffer(made)) expect(made.buffer.byteLength).toBe(made.length)
     }
   }
 })

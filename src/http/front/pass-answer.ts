@@ -6,6 +6,7 @@ import type { Exchange, ResponseHead } from '../../cache/origin/exchange.ts'
 import type { PassSink } from '../../cache/pass-through.ts'
 import { originErrorAnswer, plainAnswer, type Refuse } from '../../cache/refusal.ts'
 import type { StreamedBody } from '../../cache/visit.ts'
+import { compact } from '../../lib/buffers.ts'
 import { formatHttpDate } from '../../lib/http-date.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import type { Answer } from '../answer.ts'
@@ -179,7 +180,9 @@ export class PassAnswer implements PassSink {
     this.#ended = true
     this.#flush()
     const { socket } = this.#connection
-    if (body !== null && socket.writableNeedDrain) holdUntilDrained(socket, body)
+    // A small body was copied; if it is part of a slab, the slab is not in use any more.
+    if (body !== null && socket.writableNeedDrain)
+      holdUntilDrained(socket, body.length > mostCopied ? body : compact(body))
     this.#connection.onAnswered(this.#isLast)
   }
 
