@@ -36,7 +36,7 @@ export async function withSteadyHeap<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** How far the old generation may grow beyond what is in use before garbage is collected, in percent. V8 doubles a small heap. */
-const slack = 60
+const slack = 40
 /** The same while that is rarely reached: each collection of the whole heap holds up visitors for tens of milliseconds. */
 const slackWhenRare = 120
 /** In milliseconds. Collections of the whole heap that come more often keep memory low in a crawl or an import. */
