@@ -7,7 +7,7 @@ import type { Fence, Rejection } from './page-store.ts'
 export const batchPages = 128
 /** Bytes of bodies per transaction. */
 const batchBytes = 1024 ** 2
-/** A larger page has a batch to itself, in bytes: its body is not copied until the writer gets it. */
+/** Bytes. A page with a larger body has a batch to itself, and is not copied until the writer gets it. */
 const mostCopied = batchBytes / 2
 /** Memory that is kept for further batches: usually one is written while another one fills. */
 const mostKept = 2
@@ -30,7 +30,7 @@ export interface Waiting {
 /** The pages of a transaction. The ids that they have while they wait are consecutive. */
 export class Batch {
   readonly pages: Waiting[] = []
-  /** Their bodies, in shared memory one after the other. */
+  /** Their bodies, one after the other. */
   readonly bodies: Buffer
   /** Resolves to the stored pages, or why each was not stored. */
   readonly over = Promise.withResolvers<readonly (Page | Rejection)[]>()
@@ -69,12 +69,13 @@ export function bodyOf({ batch, start, page }: Waiting): Buffer {
   return body
 }
 
+/** Resolves to the stored page, or why it was not stored. */
 export async function outcomeOf(waiting: Waiting): Promise<Page | Rejection> {
   const { pages, over } = waiting.batch
   return (await over.promise)[pages.indexOf(waiting)]!
 }
 
-/** The pages that wait to be stored. All that one consists of becomes old in V8's heap while it waits, so it is little. */
+/** The pages that wait to be stored. What one consists of becomes old in V8's heap while it waits, so that is little. */
 export class Batches {
   /** The oldest first. */
   readonly #batches: Batch[] = []
