@@ -101,7 +101,7 @@ it('lets the old generation grow further while the whole heap is rarely collecte
   const argv = ['--expose-gc', '--input-type=module', '--eval', script]
   const { stdout } = await promisify(execFile)(process.execPath, argv)
   const [start, first, , soon, later] = stdout.split(',').map(Number)
-  expect([start, soon]).toEqual([60, 60])
+  expect([start, soon]).toEqual([40, 40])
   expect([first, later]).toEqual([120, 120])
 })
 
