@@ -39,6 +39,10 @@ describe('SIGHUP', () => {
     const film = serveSlowly({ origin }, '/film')
     const response = await begin(`${daemon.url}/film`)
     expect((await exchange(`${daemon.url}/private/a`)).headers.get('cache-status')).toContain('fwd=miss')
+    // A page that waits to be stored is not found after a reload.
+    await until(async () =>
+      String((await exchange(`${daemon.url}/metrics`)).body).includes('pagecache_pages_waiting_bytes 0'),
+    )
     await write({ cache: { bypass: { paths: ['/private'] } } })
     daemon.kill('SIGHUP')
     await reloaded(daemon)
