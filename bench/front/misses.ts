@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { exchange } from '../../test/helpers/exchange.ts'
 import { browserHeaders } from '../lib/browser.ts'
 import type { Contender } from '../lib/contenders.ts'
-import { account, basket, basketBody, expiring, slow } from '../lib/fast-shop.ts'
+import { account, basket, basketBody, category, expiring, slow, uncompressed } from '../lib/fast-shop.ts'
 import { median } from '../lib/statistics.ts'
 import { load } from '../lib/wrk.ts'
 import { check, fromCache, type Sample } from './sample.ts'
@@ -23,6 +23,7 @@ export function missShapes(arrangement: Arrangement): Shape[] {
     passThrough(arrangement, 'POST', '20 kB'),
     passThrough(arrangement, 'POST', '2 bytes'),
     stored(arrangement),
+    stored(arrangement, { name: ', shop without compression', below: uncompressed }),
     coalesced(arrangement),
     renewed(arrangement),
     hitsBesideMisses(arrangement),
@@ -52,16 +53,16 @@ function passThrough(arrangement: Arrangement, method: 'GET' | 'POST', size: '20
   }
 }
 
-function stored(arrangement: Arrangement): Shape {
+function stored(arrangement: Arrangement, { name, below } = { name: '', below: category }): Shape {
   const { shop, connections, seconds, unseen } = arrangement
   return {
-    name: 'miss that is stored, every URL new',
+    name: `miss that is stored, every URL new${name}`,
     unit: 'requests/s',
     rivals: caches,
     goal: { rival: 'varnish', atLeast: 0.6 },
-    prepare: (contender) => loadNewPages(arrangement, contender, unseen(), warmFor),
+    prepare: (contender) => loadNewPages(arrangement, contender, unseen(below), warmFor),
     async measure(contender) {
-      const path = unseen()
+      const path = unseen(below)
       const asked = await shop.requests()
       const { requests, requestsPerSecond } = await loadNewPages(arrangement, contender, path, seconds)
       const reached = (await shop.requests()) - asked

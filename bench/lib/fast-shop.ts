@@ -11,6 +11,8 @@ import { samplePage } from './page.ts'
 
 /** Every path below it is the sample page, gzipped for clients that accept it, with its own tag. */
 export const category = '/category/'
+/** Like `category`, without compression. */
+export const uncompressed = '/uncompressed/'
 /** Every path below it is the sample page, with a header and a footer from fragments. */
 export const composed = '/composed/'
 /** Never stored: the sample page's 20 kB without compression, for any method. */
@@ -110,6 +112,11 @@ interface Servers {
 function servers({ directory, port, statusPort, slow: slowHost, body }: Servers): string {
   const pieces = body.toString('latin1').match(/[^]{1,2000}/g) ?? []
   const set = pieces.map((piece, i) => `set $piece${i} "${piece.replaceAll(/["\\]/g, '\\$&')}";`)
+  const pages = `types { }
+      default_type "text/html; charset=UTF-8";
+      add_header Cache-Control "public, max-age=3600";
+      add_header xkey "navigation footer theme category-7 page-$request_uri";
+      try_files /page.html =404;`
   return `  server {
     listen 127.0.0.1:${statusPort};
     location / { stub_status; }
@@ -119,13 +126,14 @@ function servers({ directory, port, statusPort, slow: slowHost, body }: Servers)
     root ${directory};
     keepalive_timeout 300s;
     location ${category} {
-      types { }
-      default_type "text/html; charset=UTF-8";
       gzip_static on;
       gzip_vary on;
-      add_header Cache-Control "public, max-age=3600";
-      add_header xkey "navigation footer theme category-7 page-$request_uri";
-      try_files /page.html =404;
+      # pagecache names itself in Via, and nginx would take the client for one that cannot store what is compressed.
+      gzip_proxied any;
+      ${pages}
+    }
+    location ${uncompressed} {
+      ${pages}
     }
     location ${composed} {
       types { }

@@ -3,6 +3,7 @@ import { Gate } from '../lib/gate.ts'
 import {
   cheapEncodings,
   decode,
+  decodeAtOnce,
   encode,
   encodeAtOnce,
   encodeCheaply,
@@ -36,12 +37,31 @@ export interface EncodedBody {
 }
 
 /** Why a body was not encoded: it exceeds the size limit or the memory budget. */
-export type EncodingRefusal = 'limit' | 'budget'
+type EncodingRefusal = 'limit' | 'budget'
 
-type Encoded = EncodedBody | EncodingRefusal
+/** An error for a body that does not match its Content-Encoding. */
+export type Encoded = EncodedBody | EncodingRefusal | OriginError
 
 function encodedAs(plain: EncodedBody, encoding: Encoding, body: Buffer): EncodedBody {
   return { ...plain, encoding, bodies: { ...plain.bodies, [encoding]: body } }
+}
+
+/** A body that must keep the origin's coding. */
+async function unchanged(plain: EncodedBody, decoded: Encoded | Promise<Encoded>): Promise<Encoded> {
+  const result = await decoded
+  return isEncoded(result) ? { ...plain, known: false, decoded: result.identity } : result
+}
+
+function decodedFrom(body: Buffer, encoding: Encoding, identity: Buffer): EncodedBody {
+  return { identity, encoding, known: true, foreignTag: true, bodies: { identity, [encoding]: body } }
+}
+
+export function isEncoded(encoded: Encoded): encoded is EncodedBody {
+  return typeof encoded !== 'string' && !(encoded instanceof OriginError)
+}
+
+function toBroken(encoding: Encoding, error: unknown): OriginError {
+  return new OriginError(`the origin sent an invalid ${encoding} body`, 'broken', error)
 }
 
 /** The coding of a body that a visitor waits for: the best one that is cheap and that the visitor accepts. */
@@ -69,7 +89,6 @@ export class BodyEncoder {
    * Small bodies are encoded at once, so that nothing is awaited.
    *
    * @param cheap the coding for a visitor who waits; null compresses thoroughly
-   * @throws OriginError when the body does not match its Content-Encoding
    */
   encode(
     response: Received,
@@ -86,12 +105,10 @@ export class BodyEncoder {
     }
     if (received === null || body.length === 0) return plain
     const { noTransform } = directivesOf(response.headers)
-    if (received !== 'identity')
-      return this.#gate.pass(async () => {
-        const decoded = await this.#decode(body, received, share)
-        if (typeof decoded === 'string' || !noTransform) return decoded
-        return { ...plain, known: false, decoded: decoded.identity }
-      })
+    if (received !== 'identity') {
+      const decoded = this.#decodeAtOnce(body, received, share) ?? this.#gate.pass(() => this.#decode(body, received, share))
+      return noTransform ? unchanged(plain, decoded) : decoded
+    }
     const worthIt = isCompressible(fieldValue(response.headers, 'content-type'), body.length) && !noTransform
     if (!this.#options.compression || !worthIt || response.status === 206) return plain
     // The encoded body is at most as large as the original.
@@ -104,14 +121,25 @@ export class BodyEncoder {
     })
   }
 
-  async #decode(body: Buffer, encoding: Encoding, share: BudgetShare): Promise<EncodedBody | EncodingRefusal> {
+  /** Null when it has to be decoded in another thread. */
+  #decodeAtOnce(body: Buffer, encoding: Encoding, share: BudgetShare): Encoded | null {
+    try {
+      const identity = decodeAtOnce(body, encoding, this.#options.maxPageSize)
+      if (identity === null) return null
+      return share.take(identity.length) ? decodedFrom(body, encoding, identity) : 'budget'
+    } catch (error) {
+      return toBroken(encoding, error)
+    }
+  }
+
+  async #decode(body: Buffer, encoding: Encoding, share: BudgetShare): Promise<Encoded> {
     let fits = true
     try {
       const identity = await decode(body, encoding, this.#options.maxPageSize, (bytes) => (fits = share.take(bytes)))
-      return { identity, encoding, known: true, foreignTag: true, bodies: { identity, [encoding]: body } }
+      return decodedFrom(body, encoding, identity)
     } catch (error) {
       if (error instanceof TooLarge) return fits ? 'limit' : 'budget'
-      throw new OriginError(`the origin sent an invalid ${encoding} body`, 'broken', error)
+      return toBroken(encoding, error)
     }
   }
 }

@@ -26,6 +26,8 @@ export interface OriginFetch extends Sent {
   outlasts: boolean
   /** Fetches the page again without ESI markup; null when the shop was not told that it may use it. */
   withoutMarkup: (() => Promise<Fetched>) | null
+  /** Fetches the page again without content coding; null when the shop was not asked for one. */
+  withoutCoding: (() => Promise<Fetched>) | null
 }
 
 /** A fetch of a warmup. */

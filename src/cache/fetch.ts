@@ -10,6 +10,7 @@ import type { Lookup } from './lookup.ts'
 import { PageFetch, type FetchTools } from './page-fetch.ts'
 import { PageMaker } from './page-maker.ts'
 import { Parts } from './parts.ts'
+import { ShopCoding } from './shop-coding.ts'
 import type { HeldPage } from './view.ts'
 
 /**
@@ -31,7 +32,8 @@ export class Fetcher {
       parts: new Parts(options.store, options.now),
     }
     const maker = new PageMaker({ ...shared, encoder: new BodyEncoder(options), keeper: this.#keeper })
-    this.#tools = { ...shared, maker, budget: new Budget(options.maxPageSize * atOnce) }
+    const budget = new Budget(options.maxPageSize * atOnce)
+    this.#tools = { ...shared, maker, budget, coding: new ShopCoding(options) }
   }
 
   /**

@@ -2,9 +2,11 @@ import { Readable } from 'node:stream'
 import type { Turns } from '../lib/turns.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { BudgetShare, collect, discard, type Budget, type Collected } from './body.ts'
+import { isStrong } from './conditional.ts'
 import { capability } from './esi/response.ts'
 import type { FetchOptions, FetchTerms, OriginFetch } from './fetch-options.ts'
 import { assertWanted, conditionOf, instead, overflow, passedOn, type Fetched } from './fetched.ts'
+import { fieldValue } from './fields.ts'
 import { storableHeaders, withAuthorization, type Outgoing, type Sent } from './forward.ts'
 import type { Received } from './freshness.ts'
 import { judge, type Judged } from './judged.ts'
@@ -14,6 +16,7 @@ import type { CollectTerms } from './origin/collected-body.ts'
 import type { ResponseHead } from './origin/exchange.ts'
 import type { PageMaker } from './page-maker.ts'
 import { selection, type Part, type Parts } from './parts.ts'
+import type { ShopCoding } from './shop-coding.ts'
 import { confirms, describes } from './validation.ts'
 import type { HeldPage } from './view.ts'
 
@@ -23,6 +26,7 @@ export interface FetchTools {
   budget: Budget
   turns: Turns
   parts: Parts
+  coding: ShopCoding
   maker: PageMaker
 }
 
@@ -41,6 +45,8 @@ export class PageFetch {
   readonly #terms: PageFetchTerms
   readonly #asked: Lookup
   readonly #isHead: boolean
+  /** The coding that the shop is asked for. */
+  readonly #coding: 'gzip' | 'identity'
   readonly #share: BudgetShare
   readonly #started = performance.now()
   readonly #requestedAt: number
@@ -54,6 +60,7 @@ export class PageFetch {
     this.#asked = lookup
     // A HEAD can validate a page that we hold; a HEAD of anything else is passed through.
     this.#isHead = lookup.visit.method === 'HEAD' && terms.stale !== null
+    this.#coding = isUncoded(lookup, terms) ? 'identity' : tools.coding.of(lookup)
     this.#share = new BudgetShare(tools.budget)
     this.#requestedAt = tools.options.now()
   }
@@ -97,18 +104,19 @@ export class PageFetch {
   ): Promise<OriginReply<Readable | Collected>> {
     const { origin } = this.#tools.options
     const { stale, part, mayHaveMarkup, warming, waiters } = this.#terms
+    const coding = this.#coding
     const { channel, target, visit, remembered } = this.#asked
     const extra = this.#isHead ? [] : selection(this.#asked, stale, part)
     const all = () => {
       const markup = mayHaveMarkup ? [capability] : []
-      return withAuthorization([...headers, ...extra, ...markup, ['accept-encoding', 'identity']], channel)
+      return withAuthorization([...headers, ...extra, ...markup, ['accept-encoding', coding]], channel)
     }
     const isPlain = extra.length === 0
     const request = {
       origin: channel.origin,
       method: this.#isHead ? 'HEAD' : 'GET',
       target: `${target.path}${target.query}`,
-      headers: isPlain ? remembered.of('all fields', [headers, mayHaveMarkup], all) : all(),
+      headers: isPlain ? remembered.of('all fields', [headers, mayHaveMarkup, coding], all) : all(),
       body: null,
       signal: warming?.signal ?? null,
       waiters,
@@ -134,7 +142,13 @@ export class PageFetch {
       patient: warming !== undefined,
       outlasts,
       withoutMarkup: mayHaveMarkup ? () => this.#again({ mayHaveMarkup: false }) : null,
+      withoutCoding: this.#coding === 'gzip' ? () => this.#withoutCoding() : null,
     }
+  }
+
+  #withoutCoding(): Promise<Fetched> {
+    this.#tools.coding.askPlainly(this.#asked.channel.origin)
+    return this.#again({})
   }
 
   /** The lookup with the shared key when the response confirms the visitor's variant. */
@@ -188,4 +202,10 @@ export class PageFetch {
     if (withoutMarkup !== null) return instead(body, withoutMarkup)
     return passedOn(response, notStored ?? overflow.limit)
   }
+}
+
+/** Ranges, and strong entity tags of stored pages, are those of the page without coding. A warmup compresses thoroughly. */
+function isUncoded(lookup: Lookup, { stale, part, warming }: PageFetchTerms): boolean {
+  if (warming !== undefined || part !== null) return true
+  return stale === null ? lookup.field('range') !== null : isStrong(fieldValue(stale.page.headers, 'etag') ?? '')
 }

@@ -3,7 +3,7 @@ import type { Turns } from '../lib/turns.ts'
 import type { PageDraft } from '../pages/page.ts'
 import { pieceSize } from '../pages/piece-digests.ts'
 import { passing, type BudgetShare, type Collected } from './body.ts'
-import { cheapEncodingFor, type BodyEncoder, type EncodedBody } from './body-encoder.ts'
+import { cheapEncodingFor, type BodyEncoder, type Encoded, type EncodedBody } from './body-encoder.ts'
 import { variantMismatch } from './confirmations.ts'
 import { freshenedDraft, freshenedHeaders, toDraft } from './draft.ts'
 import type { FetchOptions, OriginFetch } from './fetch-options.ts'
@@ -25,7 +25,7 @@ import type { Judged } from './judged.ts'
 import type { Keeper } from './keeper.ts'
 import { reasonNotToStore } from './may-store.ts'
 import { searchMismatch } from './no-vary-search.ts'
-import type { OriginReply } from './origin.ts'
+import { OriginError, type OriginReply } from './origin.ts'
 import type { Parts } from './parts.ts'
 import { setCookieFields } from './set-cookie.ts'
 import { storedAs, toHeldPage, type HeldPage } from './view.ts'
@@ -102,6 +102,8 @@ export class PageMaker {
       const contradicts = range !== null && body.length !== range.end - range.start + 1
       const cheap = context.patient ? null : cheapEncodingFor(context.lookup.field('accept-encoding'))
       const encoded = contradicts ? 'contradicts' : await encoder.encode(response, body, share, cheap)
+      if (context.withoutCoding !== null && mustStayCoded(encoded)) return await context.withoutCoding()
+      if (encoded instanceof OriginError) throw encoded
       if (withoutMarkup !== null && (typeof encoded === 'string' || !encoded.known)) return await withoutMarkup()
       const fetched =
         typeof encoded === 'string'
@@ -166,4 +168,9 @@ export class PageMaker {
       live: withoutFields(visible, encoded.known ? resent : resentInCoding),
     }
   }
+}
+
+/** Whether a body cannot be decoded, or must not be: clients without its coding could not read it. */
+function mustStayCoded(encoded: Encoded | 'contradicts'): boolean {
+  return encoded instanceof OriginError || (typeof encoded !== 'string' && encoded.decoded !== undefined)
 }

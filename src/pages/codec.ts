@@ -72,7 +72,7 @@ export async function decode(
   admit: (bytes: number) => boolean = () => true,
 ): Promise<Buffer> {
   if (encoding === 'identity') return body
-  const small = encoding === 'gzip' && body.length <= atOnce ? gunzipSmall(body, Math.min(limit, mostGunzipped)) : null
+  const small = decodeAtOnce(body, encoding, limit)
   if (small !== null && !admit(small.length)) throw new TooLarge()
   if (small !== null) return small
   const decoder = decoders[encoding](inChunksOf(body.length * 4))
@@ -91,14 +91,26 @@ export async function decode(
   return Buffer.concat(pieces)
 }
 
-/** Null when the result is larger than `most` bytes. */
-function gunzipSmall(body: Buffer, most: number): Buffer | null {
+/**
+ * Decodes a small body in gzip; null for any other, which takes longer or another thread.
+ *
+ * @param limit maximum size of the result in bytes
+ * @throws zlib's error for a broken body
+ */
+export function decodeAtOnce(body: Buffer, encoding: Encoding, limit: number): Buffer | null {
+  const most = Math.min(limit, mostGunzipped)
+  if (encoding !== 'gzip' || body.length > atOnce || announcedSize(body) > most) return null
   try {
     return gunzip.run(body, most)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return null
     throw error
   }
+}
+
+/** The decoded size that a body in gzip ends with (RFC 1952 §2.3.1), in bytes. It may be wrong, and is that of the last member only. */
+function announcedSize(body: Buffer): number {
+  return body.length < 4 ? 0 : body.readUInt32LE(body.length - 4)
 }
 
 /** Transcodes a body as a stream. Errors surface in the iteration. */

@@ -41,7 +41,7 @@ export class PagesToRecode {
   }
 }
 
-/** Whether thorough compression may save bytes. A body that the origin compressed is brotli or may not be transformed. */
+/** Whether thorough compression may save bytes. */
 function mayRecode({ encoding, range, headers }: Page): boolean {
   return (
     encoding !== 'identity' &&

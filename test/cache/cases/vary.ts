@@ -159,12 +159,13 @@ const variants = [
       (coding) => [miss(varying('Accept-Encoding')), hit({ send: { 'Accept-Encoding': coding } })],
       'vary-encoding-',
     ),
-    'vary-encoding-forwarded': [
-      miss(varying('Accept-Encoding'), {
-        send: { 'Accept-Encoding': 'gzip' },
-        sent: { 'accept-encoding': 'identity' },
-      }),
-    ],
+    ...named(
+      { gzip: 'gzip', identity: 'identity' },
+      (coding) => [
+        miss(varying('Accept-Encoding'), { send: { 'Accept-Encoding': coding }, sent: { 'accept-encoding': coding } }),
+      ],
+      'vary-encoding-forwarded-',
+    ),
   }),
 ]
 
