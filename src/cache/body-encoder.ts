@@ -70,7 +70,7 @@ export function cheapEncodingFor(acceptEncoding: string | null): CheapEncoding {
   return cheapEncodings.find((encoding) => accepted.includes(encoding)) ?? cheapEncodings[0]
 }
 
-/** Bytes. Several compressed bodies share as many, and none of more than a quarter: a slow client may keep them for one. */
+/** Bytes. Several coded bodies share as many, and none of more than a quarter: a slow client may keep them for one. */
 const slabSize = 32 * 1024
 /** Bodies encoded or decoded at a time: the size of Node's thread pool. */
 const atOnce = 4
@@ -78,12 +78,15 @@ const atOnce = 4
 /** Verifies the coding of an origin's body and encodes it for storage, within the fetch's share of the budget. */
 export class BodyEncoder {
   readonly #gate = new Gate(atOnce)
-  readonly #results = new Slab(slabSize)
+  readonly #slab = new Slab(slabSize)
   readonly #options: { compression: boolean; maxPageSize: number }
 
   constructor(options: { compression: boolean; maxPageSize: number }) {
     this.#options = options
   }
+
+  /** Gives memory for a coded body, which is copied where it is kept. */
+  readonly allocate = (size: number): Buffer<ArrayBuffer> => this.#slab.next(size)
 
   /**
    * Small bodies are encoded at once, so that nothing is awaited.
@@ -106,14 +109,15 @@ export class BodyEncoder {
     if (received === null || body.length === 0) return plain
     const { noTransform } = directivesOf(response.headers)
     if (received !== 'identity') {
-      const decoded = this.#decodeAtOnce(body, received, share) ?? this.#gate.pass(() => this.#decode(body, received, share))
+      const decoded =
+        this.#decodeAtOnce(body, received, share) ?? this.#gate.pass(() => this.#decode(body, received, share))
       return noTransform ? unchanged(plain, decoded) : decoded
     }
     const worthIt = isCompressible(fieldValue(response.headers, 'content-type'), body.length) && !noTransform
     if (!this.#options.compression || !worthIt || response.status === 206) return plain
     // The encoded body is at most as large as the original.
     if (!share.take(body.length)) return 'budget'
-    const small = cheap === null ? null : encodeAtOnce(body, cheap, (size) => this.#results.next(size))
+    const small = cheap === null ? null : encodeAtOnce(body, cheap, this.allocate)
     if (cheap !== null && small !== null) return encodedAs(plain, cheap, small)
     return this.#gate.pass(async () => {
       const encoding = cheap ?? 'br'

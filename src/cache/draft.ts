@@ -4,7 +4,7 @@ import { searchTags } from '../pages/search-tags.ts'
 import { excludedStates } from './bypass.ts'
 import { directivesOf } from './cache-control.ts'
 import { isStrong } from './conditional.ts'
-import { fieldValue, hasField, withoutFields } from './fields.ts'
+import { FieldNames, fieldValue, hasField, withoutFields } from './fields.ts'
 import { tagsOf, visibleHeaders } from './forward.ts'
 import { dateOf, lifetimesOf, type LifetimeRules, type Received } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
@@ -23,9 +23,9 @@ export interface Content {
 }
 
 /** Fields that are never stored: each response gets its own, or they are meant for one visitor (RFC 9111 §3.1). */
-const unstored: ReadonlySet<string> = new Set(['age', 'set-cookie', 'set-cookie2', 'content-length'])
+const unstored = new FieldNames(['age', 'set-cookie', 'set-cookie2', 'content-length'])
 /** With that of a coding that the cache changes. */
-const unstoredDecoded: ReadonlySet<string> = new Set([...unstored, 'content-encoding'])
+const unstoredDecoded = new FieldNames([...unstored, 'content-encoding'])
 
 /**
  * Turns a storable response into a page.
@@ -43,7 +43,10 @@ export function toDraft(
 ): PageDraft {
   const { unstoredFields } = directivesOf(response.headers)
   const always = isDecoded ? unstoredDecoded : unstored
-  const headers = withoutFields(visible, unstoredFields.length === 0 ? always : new Set([...always, ...unstoredFields]))
+  const headers = withoutFields(
+    visible,
+    unstoredFields.length === 0 ? always : new FieldNames([...always, ...unstoredFields]),
+  )
   if (!hasField(headers, 'date')) headers.push(['Date', formatHttpDate(dateOf(response))])
   const tags = tagsOf(response.headers)
   const names = varyNames(response.headers)
@@ -72,18 +75,25 @@ function allTags({ search, url }: Lookup, tags: readonly string[]): readonly str
 }
 
 /** Fields that a 304 must not update, because they describe the body, which does not change (RFC 9111 §3.2). */
-const bodyFields = new Set(['content-length', 'content-encoding', 'content-range', 'age', 'set-cookie', 'set-cookie2'])
+const bodyFields = new FieldNames([
+  'content-length',
+  'content-encoding',
+  'content-range',
+  'age',
+  'set-cookie',
+  'set-cookie2',
+])
 
 /** The fields of a page that a 304 confirms: those received replace the old ones (RFC 9111 §4.3.4). */
 export function freshenedHeaders(page: Page, response: Received): HeaderPair[] {
   const own = fieldValue(page.headers, 'etag')
   // The tag is the page's, but may not be weak any more.
   const isWeak = own !== null && !isStrong(own)
-  const update = withoutFields(visibleHeaders(response), isWeak ? new Set([...bodyFields, 'etag']) : bodyFields)
+  const update = withoutFields(visibleHeaders(response), isWeak ? new FieldNames([...bodyFields, 'etag']) : bodyFields)
   const updated = new Set(update.map(([name]) => name.toLowerCase()))
   const headers = [...page.headers.filter(([name]) => !updated.has(name.toLowerCase())), ...update]
   if (!updated.has('date')) {
-    headers.splice(0, headers.length, ...withoutFields(headers, new Set(['date'])), [
+    headers.splice(0, headers.length, ...withoutFields(headers, new FieldNames(['date'])), [
       'Date',
       formatHttpDate(dateOf(response)),
     ])
@@ -109,7 +119,7 @@ export function freshenedDraft(
   const names = varyNames(all)
   return {
     ...page,
-    headers: withoutFields(all, new Set(directivesOf(all).unstoredFields)),
+    headers: withoutFields(all, new FieldNames(directivesOf(all).unstoredFields)),
     tags: tags.length > 0 ? allTags(lookup, tags) : page.tags,
     states: hasField(response.headers, 'sw-invalidation-states') ? excludedStates(response.headers) : page.states,
     vary: secondaryKey(names === '*' ? [] : names, lookup),

@@ -31,9 +31,14 @@ export class Fetcher {
       turns: new Turns(),
       parts: new Parts(options.store, options.now),
     }
-    const maker = new PageMaker({ ...shared, encoder: new BodyEncoder(options), keeper: this.#keeper })
-    const budget = new Budget(options.maxPageSize * atOnce)
-    this.#tools = { ...shared, maker, budget, coding: new ShopCoding(options) }
+    const encoder = new BodyEncoder(options)
+    this.#tools = {
+      ...shared,
+      coding: new ShopCoding(options),
+      allocate: encoder.allocate,
+      maker: new PageMaker({ ...shared, encoder, keeper: this.#keeper }),
+      budget: new Budget(options.maxPageSize * atOnce),
+    }
   }
 
   /**

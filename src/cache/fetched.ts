@@ -3,7 +3,7 @@ import type { HeaderPair, Page, PageDraft } from '../pages/page.ts'
 import type { Rejection } from '../pages/page-store.ts'
 import { discard } from './body.ts'
 import { weaken } from './conditional.ts'
-import { endToEnd, fieldValue, hasField } from './fields.ts'
+import { endToEnd, FieldNames, fieldValue, hasField } from './fields.ts'
 import { tagsOf, visibleHeaders, type Sent } from './forward.ts'
 import { serverErrors, type Received } from './freshness.ts'
 import type { Lookup } from './lookup.ts'
@@ -99,12 +99,11 @@ export function reflectionReason(
   return reflected === null ? null : `the response reflects the request's ${reflected}`
 }
 
+const etag = new FieldNames(['etag'])
+
 /** A response with a weak entity tag (RFC 9110 §8.8.1). */
 export function withWeakTag(response: Received): Received {
-  const headers = response.headers.map(([name, value]): HeaderPair => [
-    name,
-    name.toLowerCase() === 'etag' ? weaken(value) : value,
-  ])
+  const headers = response.headers.map((pair): HeaderPair => (etag.cover(pair[0]) ? [pair[0], weaken(pair[1])] : pair))
   return { ...response, headers }
 }
 

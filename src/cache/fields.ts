@@ -24,11 +24,32 @@ function isNamed(pair: HeaderPair, name: string): boolean {
   return pair[0].length === name.length && pair[0].toLowerCase() === name
 }
 
-export function withoutFields(headers: readonly HeaderPair[], names: ReadonlySet<string>): HeaderPair[] {
-  return headers.filter((pair) => !names.has(lowerName(pair[0])))
+const lowerName = remembering((name) => name.toLowerCase())
+
+/** Names of fields, in lower case. */
+export class FieldNames extends Set<string> {
+  /** A bit for each length that a name has, modulo 32: most other names differ in it, which is cheaper to find than the name. */
+  #lengths = 0
+
+  constructor(names: Iterable<string>) {
+    super()
+    for (const name of names) this.add(name)
+  }
+
+  override add(name: string): this {
+    this.#lengths |= 1 << name.length
+    return super.add(name)
+  }
+
+  /** Whether a field has one of the names, in any case. */
+  cover(name: string): boolean {
+    return (this.#lengths & (1 << name.length)) !== 0 && this.has(lowerName(name))
+  }
 }
 
-const lowerName = remembering((name) => name.toLowerCase())
+export function withoutFields(headers: readonly HeaderPair[], names: FieldNames): HeaderPair[] {
+  return headers.filter((pair) => !names.cover(pair[0]))
+}
 
 /**
  * Strips spaces and tabs from both ends. `trim` strips more characters than HTTP does, so that the shop would see
@@ -63,7 +84,7 @@ export function toPairs(raw: readonly string[]): HeaderPair[] {
 }
 
 /** Hop-by-hop fields (RFC 9110 §7.6.1), in addition to those that `Connection` names. */
-const hopByHop: ReadonlySet<string> = new Set([
+const hopByHop = new FieldNames([
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -81,9 +102,9 @@ export function endToEnd(headers: readonly HeaderPair[]): HeaderPair[] {
   return withoutFields(headers, connectionFields(headers))
 }
 
-export function connectionFields(headers: readonly HeaderPair[]): ReadonlySet<string> {
+export function connectionFields(headers: readonly HeaderPair[]): FieldNames {
   const named = fieldValue(headers, 'connection')
-  return named === null ? hopByHop : new Set([...hopByHop, ...listElements(named)])
+  return named === null ? hopByHop : new FieldNames([...hopByHop, ...listElements(named)])
 }
 
 /**

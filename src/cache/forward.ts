@@ -3,7 +3,7 @@ import { isIn, networks, plainAddress } from '../lib/networks.ts'
 import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import type { Channel } from './channel.ts'
-import { connectionFields, cookieHeader, endToEnd, fieldValue, hasField, withoutFields } from './fields.ts'
+import { connectionFields, cookieHeader, endToEnd, FieldNames, fieldValue, hasField, withoutFields } from './fields.ts'
 import type { VisitHead } from './visit.ts'
 
 /** The name of this cache in Via and Cache-Status. */
@@ -95,7 +95,7 @@ export const isWithheld = remembering((name) => {
  * Request fields for a request that is passed through: all but hop-by-hop fields and those that impersonate a proxy.
  */
 export function passHeaders(visit: VisitHead, isAsset = false): HeaderPair[] {
-  const dropped = new Set(connectionFields(visit.headers))
+  const dropped = new FieldNames(connectionFields(visit.headers))
   dropped.add('expect')
   dropped.add('host')
   // GET and HEAD have no body and must not become another method.
@@ -145,7 +145,7 @@ export interface Outgoing extends Sent {
  * @param cookies as the cache key parsed them, so that the shop cannot parse them differently
  */
 export function storableHeaders(visit: VisitHead, channel: Channel, cookies: ReadonlyMap<string, string>): Outgoing {
-  const dropped = new Set(connectionFields(visit.headers))
+  const dropped = new FieldNames(connectionFields(visit.headers))
   dropped.add('host')
   dropped.add('cookie')
   const sent = withoutFields(visit.headers, dropped).filter(([name]) => !isWithheld(name))
@@ -209,7 +209,7 @@ export function isLoop(headers: readonly HeaderPair[]): boolean {
 }
 
 /** Fields between the shop and its caches, which visitors never see. */
-const internal = new Set([
+const internal = new FieldNames([
   'xkey',
   'surrogate-key',
   'cache-tag',
@@ -220,18 +220,18 @@ const internal = new Set([
 
 /** The response fields that a visitor sees. 1xx and 204 must not have a length (RFC 9110 §8.6). */
 export function visibleHeaders({ status, headers }: { status: number; headers: readonly HeaderPair[] }): HeaderPair[] {
-  const visible = endToEnd(headers).filter((pair) => !isInternal(pair[0]))
+  const visible = withoutFields(endToEnd(headers), internal)
   return status >= 200 && status !== 204 ? visible : withoutFields(visible, lengthOnly)
 }
 
-const isInternal = remembering((name) => internal.has(name.toLowerCase()))
-const lengthOnly: ReadonlySet<string> = new Set(['content-length'])
+const lengthOnly = new FieldNames(['content-length'])
 
 /** The cache tags of a response, separated by whitespace and commas, without duplicates. */
 export function tagsOf(headers: readonly HeaderPair[]): string[] {
   const tags = new Set<string>()
   for (const name of ['xkey', 'surrogate-key', 'cache-tag']) {
-    for (const tag of (fieldValue(headers, name) ?? '').split(/[\s,]+/)) if (tag !== '') tags.add(tag)
+    const value = fieldValue(headers, name)
+    if (value !== null) for (const tag of value.split(/[\s,]+/)) if (tag !== '') tags.add(tag)
   }
   return [...tags]
 }

@@ -2,11 +2,12 @@ import { Readable } from 'node:stream'
 import type { Turns } from '../lib/turns.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { BudgetShare, collect, discard, type Budget, type Collected } from './body.ts'
+import type { BodyEncoder } from './body-encoder.ts'
 import { isStrong } from './conditional.ts'
 import { capability } from './esi/response.ts'
 import type { FetchOptions, FetchTerms, OriginFetch } from './fetch-options.ts'
 import { assertWanted, conditionOf, instead, overflow, passedOn, type Fetched } from './fetched.ts'
-import { fieldValue } from './fields.ts'
+import { fieldValue, hasField } from './fields.ts'
 import { storableHeaders, withAuthorization, type Outgoing, type Sent } from './forward.ts'
 import type { Received } from './freshness.ts'
 import { judge, type Judged } from './judged.ts'
@@ -27,6 +28,7 @@ export interface FetchTools {
   turns: Turns
   parts: Parts
   coding: ShopCoding
+  allocate: BodyEncoder['allocate']
   maker: PageMaker
 }
 
@@ -165,7 +167,10 @@ export class PageFetch {
     if (this.#isHead || this.#terms.part !== null || head.status === 304) return null
     this.#judged = judge(this.#tools.options, this.#context!, head)
     const { limit } = this.#judged
-    return limit === null ? null : { limit, share: this.#share }
+    if (limit === null) return null
+    const { allocate } = this.#tools
+    const isCoded = this.#coding === 'gzip' && hasField(head.headers, 'content-encoding')
+    return { limit, share: this.#share, ...(isCoded && { allocate }) }
   }
 
   async #use(reply: OriginReply<Readable | Collected>, context: OriginFetch): Promise<Fetched> {

@@ -18,7 +18,7 @@ import {
   withWeakTag,
   type Fetched,
 } from './fetched.ts'
-import { withoutFields } from './fields.ts'
+import { FieldNames, withoutFields } from './fields.ts'
 import { visibleHeaders } from './forward.ts'
 import type { Received } from './freshness.ts'
 import type { Judged } from './judged.ts'
@@ -31,8 +31,8 @@ import { setCookieFields } from './set-cookie.ts'
 import { storedAs, toHeldPage, type HeldPage } from './view.ts'
 
 /** Fields that are written anew for each visitor. */
-const resentInCoding: ReadonlySet<string> = new Set(['age', 'content-length'])
-const resent: ReadonlySet<string> = new Set([...resentInCoding, 'content-encoding'])
+const resentInCoding = new FieldNames(['age', 'content-length'])
+const resent = new FieldNames([...resentInCoding, 'content-encoding'])
 
 /** What all fetches share. */
 interface MakerTools {

@@ -10,7 +10,7 @@ import type { BudgetShare } from './body.ts'
 import { isStrong } from './conditional.ts'
 import { hasMarkup } from './esi/response.ts'
 import { rangeOf } from './fetched.ts'
-import { fieldValue, hasField, withoutFields } from './fields.ts'
+import { FieldNames, fieldValue, hasField, withoutFields } from './fields.ts'
 import { tagsOf } from './forward.ts'
 import { digest } from './ledger.ts'
 import type { Lookup } from './lookup.ts'
@@ -34,7 +34,7 @@ const mostRemembered = 10_000
 /** Fields that say together how a response may be stored. */
 const lifetimeFields = ['cache-control', 'cdn-cache-control', 'expires', 'pragma']
 
-const describingPart = new Set(['content-range', 'content-length'])
+const describingPart = new FieldNames(['content-range', 'content-length'])
 
 /** Completes stored parts of pages, so that only the rest is requested from the shop (RFC 9111 §3.4). */
 export class Parts {
@@ -85,7 +85,7 @@ export class Parts {
       return null
     }
     const update = withoutFields(response.headers, describingPart)
-    const updated = new Set([...describingPart, ...update.map(([name]) => name.toLowerCase())])
+    const updated = new FieldNames([...describingPart, ...update.map(([name]) => name.toLowerCase())])
     // One may override another: a targeted field of the part must not decide about a rest that is private.
     if (lifetimeFields.some((name) => updated.has(name))) for (const name of lifetimeFields) updated.add(name)
     const body = Readable.from(joined(kept, response.body, missing), { objectMode: false })

@@ -4,7 +4,7 @@ import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
 import type { Bodies, PageBody } from './bodies.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
 import type { Fetched } from './fetched.ts'
-import { withoutFields } from './fields.ts'
+import { FieldNames, withoutFields } from './fields.ts'
 import { formOf, type Presentation } from './form.ts'
 import { parseRange, type ByteRange } from './range.ts'
 import { setCookieFields } from './set-cookie.ts'
@@ -75,7 +75,7 @@ export function sizeIn({ page, bodies }: MemoryEntry, encoding: Encoding): numbe
   return encoding === 'identity' ? page.originalSize : (bodies[encoding]?.length ?? null)
 }
 
-const bodyFields: ReadonlySet<string> = new Set(['content-length', 'content-encoding', 'content-range', 'content-type'])
+const bodyFields = new FieldNames(['content-length', 'content-encoding', 'content-range', 'content-type'])
 
 /** The headers of a 304: those of the page that do not describe a body (RFC 9110 §15.4.5). */
 export function notModifiedHeaders(

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { remembering } from '../lib/remembering.ts'
 import type { HeaderPair } from '../pages/page.ts'
 import { decodedForms, isCommonBrowserValue } from './browser-values.ts'
-import { fieldValue } from './fields.ts'
+import { FieldNames, fieldValue } from './fields.ts'
 import type { Sent } from './forward.ts'
 import { isKeyed, isVaried } from './keyed.ts'
 import type { Lookup } from './lookup.ts'
@@ -11,7 +10,7 @@ import { longestWord, ordinary, tellingValues, type Question, type Telling } fro
 import { varyNames } from './vary.ts'
 
 /** Response fields with a fixed grammar, which cannot contain a visitor's value. */
-const grammatical = new Set([
+const grammatical = new FieldNames([
   'cache-control',
   'cdn-cache-control',
   'vary',
@@ -23,8 +22,6 @@ const grammatical = new Set([
   'age',
   'accept-ranges',
 ])
-
-const isGrammatical = remembering((name) => grammatical.has(name.toLowerCase()))
 
 /**
  * Finds a request field outside the key whose value appears in the response, and returns its name; null if there is none. Attackers
@@ -45,7 +42,7 @@ export function reflectedField(
   )
   if (needles.size + words.size + addresses.length === 0) return null
   let fields = ''
-  for (const [name, value] of headers) if (!isGrammatical(name)) fields += `${value}\n`
+  for (const [name, value] of headers) if (!grammatical.cover(name)) fields += `${value}\n`
   const head = Buffer.from(fields, 'latin1')
   if (addresses.some((address) => holdsAddress(head, address) || holdsAddress(body, address))) return 'x-forwarded-for'
   const word = words.size === 0 ? null : findWord(`${fields}\n${body.toString('latin1')}`.toLowerCase(), words)

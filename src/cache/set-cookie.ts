@@ -1,6 +1,6 @@
 import { parseHttpDate } from '../lib/http-date.ts'
 import type { HeaderPair } from '../pages/page.ts'
-import { fieldLines, trimBlanks, withoutFields } from './fields.ts'
+import { fieldLines, FieldNames, trimBlanks, withoutFields } from './fields.ts'
 
 /**
  * The cookies that a response sets, by name: the value as a browser will send it, null for a deleted cookie. The last
@@ -83,7 +83,7 @@ export function setCookieFields(headers: readonly HeaderPair[]): HeaderPair[] {
   return headers.filter(([name]) => name.toLowerCase() === 'set-cookie')
 }
 
-const cookieFields: ReadonlySet<string> = new Set(['set-cookie', 'set-cookie2'])
+const cookieFields = new FieldNames(['set-cookie', 'set-cookie2'])
 
 /**
  * The fields of a response to a request without cookies, for a visitor who may have some: the shop takes the visitor for a new one and

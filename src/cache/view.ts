@@ -4,7 +4,7 @@ import type { Encoding, HeaderPair, Page } from '../pages/page.ts'
 import { bestEncodings } from './accept-encoding.ts'
 import { formatCacheStatus, type CacheStatus } from './cache-status.ts'
 import { rangeStillHolds, weaken } from './conditional.ts'
-import { fieldValue, listElements } from './fields.ts'
+import { FieldNames, fieldValue, listElements } from './fields.ts'
 import { sentAge } from './freshness.ts'
 import { parseRange } from './range.ts'
 import type { Lookup } from './lookup.ts'
@@ -47,7 +47,7 @@ export function viewHeaders(
 ): HeaderPair[] {
   const headers: HeaderPair[] = []
   for (const pair of live ?? page.headers)
-    headers.push(encoding !== 'identity' && isTag(pair[0]) ? [pair[0], weaken(pair[1])] : pair)
+    headers.push(encoding !== 'identity' && etag.cover(pair[0]) ? [pair[0], weaken(pair[1])] : pair)
   if (page.encoding !== 'identity' && !variesByCoding(fieldValue(headers, 'vary') ?? ''))
     headers.push(['Vary', 'Accept-Encoding'])
   if (encoding !== 'identity') headers.push(['Content-Encoding', encoding])
@@ -58,7 +58,7 @@ export function viewHeaders(
   return headers
 }
 
-const isTag = remembering((name) => name.toLowerCase() === 'etag')
+const etag = new FieldNames(['etag'])
 const variesByCoding = remembering((vary) => listElements(vary).includes('accept-encoding'))
 
 /** Whether a page is whole, or a part that contains the requested range and meets `If-Range` (RFC 9110 §13.1.5). */

@@ -104,7 +104,10 @@ describe('the shop is asked for gzip', () => {
     const { site, get } = await open(
       ({ target, fields: sent, ...request }) =>
         target === '/a'
-          ? compressing({ target, fields: sent, ...request }, `${html}${include('/_esi/menu')}`, { ...fields, ...markup })
+          ? compressing({ target, fields: sent, ...request }, `${html}${include('/_esi/menu')}`, {
+              ...fields,
+              ...markup,
+            })
           : compressing({ target, fields: sent, ...request }, 'the menu'),
       { esi: 'auto', esiPaths: ['/_esi/'] },
     )

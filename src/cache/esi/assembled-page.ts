@@ -3,13 +3,13 @@ import { formatHttpDate } from '../../lib/http-date.ts'
 import type { HeaderPair, Page } from '../../pages/page.ts'
 import { allowing } from '../browser.ts'
 import { directivesOf, parseDirectives, type Directives } from '../cache-control.ts'
-import { fieldValue, listElements, withoutFields } from '../fields.ts'
+import { FieldNames, fieldValue, listElements, withoutFields } from '../fields.ts'
 import { unstored } from '../fetched.ts'
 import { ageAt } from '../freshness.ts'
 import { secondaryKey, type SelectingFields } from '../vary.ts'
 
 /** Fields of a page that do not describe it with its fragments. */
-const ofTemplate = new Set([
+const ofTemplate = new FieldNames([
   'etag',
   'last-modified',
   'date',
@@ -35,7 +35,7 @@ export function assembledPage(parts: readonly Page[], body: Buffer, now: number,
   const oldest = Math.max(...parts.map((part) => ageAt(part, now)))
   const noCache = parts.some((part) => part.noCache)
   const addsNoCache = noCache && !template.noCache
-  const dropped = new Set([...ofTemplate, ...ofVendor, ...(isOneLanguage(parts) ? [] : ['content-language'])])
+  const dropped = new FieldNames([...ofTemplate, ...ofVendor, ...(isOneLanguage(parts) ? [] : ['content-language'])])
   const headers = withoutFields(template.headers, dropped)
     .filter(([name]) => !addsNoCache || !allowing.test(name) || isCacheControl(name))
     .map(limited(parts, oldest, now))
@@ -44,7 +44,7 @@ export function assembledPage(parts: readonly Page[], body: Buffer, now: number,
     ...template,
     tags: [...new Set(parts.flatMap((part) => part.tags))],
     headers: [
-      ...demanding(withoutFields(headers, new Set(['vary'])), demandsOf(parts.slice(1))),
+      ...demanding(withoutFields(headers, new FieldNames(['vary'])), demandsOf(parts.slice(1))),
       ...(names.size === 0 ? [] : ([['Vary', [...names].join(', ')]] satisfies HeaderPair[])),
       ...(addsNoCache ? ([['Cache-Control', 'no-cache']] satisfies HeaderPair[]) : []),
       ...validators(body, now),

@@ -5,6 +5,8 @@ import { resumed, type BudgetShare, type Collected } from '../body.ts'
 export interface CollectTerms {
   limit: number
   share: BudgetShare
+  /** Gives the memory for an announced length. By default the body has memory of its own, which can be freed. */
+  allocate?: (size: number) => Buffer
 }
 
 /** Memory for a body whose length is unknown, in bytes. It doubles when it is full. */
@@ -24,8 +26,8 @@ export class CollectedBody {
   constructor(terms: CollectTerms, announced: number | null) {
     this.#terms = terms
     this.#announced = announced
-    // Memory of its own, which can be freed.
-    this.#bytes = Buffer.allocUnsafeSlow(Math.min(announced ?? firstPart, mostAhead))
+    const { allocate = Buffer.allocUnsafeSlow } = terms
+    this.#bytes = allocate(Math.min(announced ?? firstPart, mostAhead))
   }
 
   /** Copies a piece; false when it exceeds the limit or the budget, which a piece that was not copied does too. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Judge } from '../../auth/judgement.ts'
 import type { VisitDescription } from '../../cache/describe-visit.ts'
-import { fieldValue, toPairs, withoutFields } from '../../cache/fields.ts'
+import { FieldNames, fieldValue, toPairs, withoutFields } from '../../cache/fields.ts'
 import type { CacheAnswer, Visit } from '../../cache/visit.ts'
 import type { HeaderPair } from '../../pages/page.ts'
 import { authenticate } from '../api/caller.ts'
@@ -46,11 +46,13 @@ export async function findDebugger(
 
 /** The visit as a visitor would make it: the token is for the daemon. */
 export function asVisitor<V extends Visit>(visit: V, who: Debugger): V {
-  return who === 'purger' ? visit : { ...visit, headers: withoutFields(visit.headers, new Set(['authorization'])) }
+  return who === 'purger'
+    ? visit
+    : { ...visit, headers: withoutFields(visit.headers, new FieldNames(['authorization'])) }
 }
 
 /** Fields that would let a cache in front of this one store the answer. */
-const storing: ReadonlySet<string> = new Set(['cache-control', 'cdn-cache-control', 'surrogate-control', 'expires'])
+const storing = new FieldNames(['cache-control', 'cdn-cache-control', 'surrogate-control', 'expires'])
 
 /** An answer with the debug fields, which no cache may store. */
 export async function withDebug(answer: CacheAnswer, visit: Visit, debugging: Debugging): Promise<CacheAnswer> {
