@@ -2,7 +2,7 @@ import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
 /** Size of each half of the young generation in bytes beyond which more makes hits and misses no faster. */
-const largeEnough = 4 * 2 ** 20
+const largeEnough = 8 * 2 ** 20
 
 let users = 0
 let isLimited = false
@@ -36,7 +36,7 @@ export async function withSteadyHeap<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** How far the old generation may grow beyond what is in use before garbage is collected, in percent. V8 doubles a small heap. */
-const slack = 40
+const slack = 25
 /** The same while that is rarely reached: each collection of the whole heap holds up visitors for tens of milliseconds. */
 const slackWhenRare = 120
 /** In milliseconds. Collections of the whole heap that come more often keep memory low in a crawl or an import. */
