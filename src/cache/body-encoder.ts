@@ -56,7 +56,7 @@ function decodedFrom(body: Buffer, encoding: Encoding, identity: Buffer): Encode
   return { identity, encoding, known: true, foreignTag: true, bodies: { identity, [encoding]: body } }
 }
 
-export function isEncoded(encoded: Encoded): encoded is EncodedBody {
+function isEncoded(encoded: Encoded): encoded is EncodedBody {
   return typeof encoded !== 'string' && !(encoded instanceof OriginError)
 }
 

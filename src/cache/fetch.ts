@@ -48,7 +48,8 @@ export class Fetcher {
   fetch(lookup: Lookup, stale: HeldPage | null, terms: FetchTerms): Promise<Fetched> {
     const { parts, options } = this.#tools
     const part = stale === null ? parts.find(lookup) : null
-    return new PageFetch(this.#tools, lookup, { ...terms, stale, part, mayHaveMarkup: options.esi === 'auto' }).run()
+    const mayHaveMarkup = options.esi === 'auto'
+    return new PageFetch(this.#tools, lookup, { ...terms, stale, part, mayHaveMarkup, mayBeCoded: true }).run()
   }
 
   /** Takes a page that another node has fetched; null when a purge has selected it meanwhile. */

@@ -59,9 +59,12 @@ export const rejections: Readonly<Record<Rejection, string>> = {
   removed: 'the stored page was removed while it was validated',
 }
 
+/** The reason of a HEAD response that is not about the page that we hold. */
+export const otherHead = 'a HEAD response without a matching validator'
+
 /** Whether a later fetch of the same page may be stored. */
 export function mayStoreLater(notStored: string): boolean {
-  return notStored === otherSearch || Object.values(rejections).includes(notStored)
+  return notStored === otherSearch || notStored === otherHead || Object.values(rejections).includes(notStored)
 }
 
 /** Why a body was not read completely. */

@@ -97,7 +97,7 @@ function reasonInResponse(
   const type = fieldValue(headers, 'content-type') ?? ''
   if (isEventStream(type)) return 'an event stream'
   if (isIllegible(type)) return 'a character set in which values of the request cannot be found'
-  if (isUnread(fieldValue(headers, 'content-encoding') ?? '')) return 'a Content-Encoding that is not supported'
+  if (isUnread(headers)) return 'a Content-Encoding that is not supported'
   const shared = directives.public || directives.sMaxage !== null
   if ((hasField(headers, 'set-cookie') || hasField(headers, 'set-cookie2')) && !shared)
     return 'Set-Cookie without public or s-maxage'
@@ -110,8 +110,13 @@ function reasonInResponse(
 
 /** Whether text of a type has other bytes for ASCII characters than ASCII. */
 const isIllegible = remembering((type) => /charset\s*=\s*["']?(?:utf-?(?:7|16|32)|ucs|unicode|iso-10646)/i.test(type))
-/** Whether clients may decode a coding that this cache does not. What no client knows as a coding harms no visitor. */
-const isUnread = remembering(
+/** Whether clients may decode the coding of a body and this cache does not. What no client knows as a coding harms no visitor. */
+export function isUnread(headers: readonly HeaderPair[]): boolean {
+  const codings = fieldValue(headers, 'content-encoding')
+  return codings !== null && areUnread(codings)
+}
+
+const areUnread = remembering(
   (codings) =>
     toEncoding(codings) === null && /\b(?:(?:x-)?gzip|deflate|br|zstd|(?:x-)?compress|dc[bz])\b/i.test(codings),
 )

@@ -6,12 +6,13 @@ import type { BodyEncoder } from './body-encoder.ts'
 import { isStrong } from './conditional.ts'
 import { capability } from './esi/response.ts'
 import type { FetchOptions, FetchTerms, OriginFetch } from './fetch-options.ts'
-import { assertWanted, conditionOf, instead, overflow, passedOn, type Fetched } from './fetched.ts'
+import { assertWanted, conditionOf, instead, otherHead, overflow, passedOn, type Fetched } from './fetched.ts'
 import { fieldValue, hasField } from './fields.ts'
 import { storableHeaders, withAuthorization, type Outgoing, type Sent } from './forward.ts'
 import type { Received } from './freshness.ts'
 import { judge, type Judged } from './judged.ts'
 import type { Lookup } from './lookup.ts'
+import { isUnread } from './may-store.ts'
 import { toOriginError, type OriginReply, type OriginResponse } from './origin.ts'
 import type { CollectTerms } from './origin/collected-body.ts'
 import type { ResponseHead } from './origin/exchange.ts'
@@ -39,6 +40,8 @@ interface PageFetchTerms extends FetchTerms {
   part: Part | null
   /** Whether the shop is told that it may send ESI markup. */
   mayHaveMarkup: boolean
+  /** Whether it may be asked for a content coding. */
+  mayBeCoded: boolean
 }
 
 /** Requests a page from the shop once, and makes a page of the response. */
@@ -148,9 +151,12 @@ export class PageFetch {
     }
   }
 
-  #withoutCoding(): Promise<Fetched> {
-    this.#tools.coding.askPlainly(this.#asked.channel.origin)
-    return this.#again({})
+  /** Asks the shop plainly from now on, if that helps. */
+  async #withoutCoding(): Promise<Fetched> {
+    const fetched = await this.#again({ mayBeCoded: false })
+    const headers = fetched.kind === 'held' ? fetched.live : fetched.headers
+    if (!hasField(headers, 'content-encoding')) this.#tools.coding.askPlainly(this.#asked.channel.origin)
+    return fetched
   }
 
   /** The lookup with the shared key when the response confirms the visitor's variant. */
@@ -186,8 +192,7 @@ export class PageFetch {
         ? instead(body, () => this.#again({}))
         : this.#store(context, { ...response, ...completed })
     }
-    if (this.#isHead && !describes(stale!.page, response))
-      return passedOn(response, 'a HEAD response without a matching validator')
+    if (this.#isHead && !describes(stale!.page, response)) return passedOn(response, otherHead)
     if (!this.#isHead && (response.status !== 304 || stale === null)) return this.#store(context, response)
     if (!this.#isHead && !confirms(stale!.page, response)) return instead(body, () => this.#again({}))
     discard(body)
@@ -204,13 +209,15 @@ export class PageFetch {
       const collected = await collect(body, limit, this.#share)
       return this.#tools.maker.finish(context, response, judged, collected, this.#share)
     }
+    const { withoutCoding } = context
+    if (withoutCoding !== null && isUnread(response.headers)) return instead(body, withoutCoding)
     if (withoutMarkup !== null) return instead(body, withoutMarkup)
     return passedOn(response, notStored ?? overflow.limit)
   }
 }
 
 /** Ranges, and strong entity tags of stored pages, are those of the page without coding. A warmup compresses thoroughly. */
-function isUncoded(lookup: Lookup, { stale, part, warming }: PageFetchTerms): boolean {
-  if (warming !== undefined || part !== null) return true
+function isUncoded(lookup: Lookup, { stale, part, warming, mayBeCoded }: PageFetchTerms): boolean {
+  if (!mayBeCoded || warming !== undefined || part !== null) return true
   return stale === null ? lookup.field('range') !== null : isStrong(fieldValue(stale.page.headers, 'etag') ?? '')
 }

@@ -1,4 +1,4 @@
-import { free } from '../lib/buffers.ts'
+import { compact, free } from '../lib/buffers.ts'
 import type { Turns } from '../lib/turns.ts'
 import type { PageDraft } from '../pages/page.ts'
 import { pieceSize } from '../pages/piece-digests.ts'
@@ -96,13 +96,16 @@ export class PageMaker {
       return passedOn({ ...response, body: collected.stream }, why)
     }
     const { body } = collected
-    const passOn = (why: string) => passedOn({ ...response, body: passing(body, share) }, why)
+    const passOn = (why: string) => passedOn({ ...response, body: passing(compact(body), share) }, why)
     let passed = false
     try {
       const contradicts = range !== null && body.length !== range.end - range.start + 1
       const cheap = context.patient ? null : cheapEncodingFor(context.lookup.field('accept-encoding'))
       const encoded = contradicts ? 'contradicts' : await encoder.encode(response, body, share, cheap)
-      if (context.withoutCoding !== null && mustStayCoded(encoded)) return await context.withoutCoding()
+      if (context.withoutCoding !== null && mustStayCoded(encoded)) {
+        share.release()
+        return await context.withoutCoding()
+      }
       if (encoded instanceof OriginError) throw encoded
       if (withoutMarkup !== null && (typeof encoded === 'string' || !encoded.known)) return await withoutMarkup()
       const fetched =

@@ -17,12 +17,16 @@ export function hasValidator(page: Page): boolean {
   return page.range === null && (hasField(page.headers, 'etag') || hasField(page.headers, 'last-modified'))
 }
 
+function isSameTag(etag: string, own: string): boolean {
+  return isStrong(own) && isStrong(etag) ? etag === own : matchesEntityTag(etag, own)
+}
+
 /** Whether a 304 is about the page that we hold (RFC 9111 §4.3.4): a validator in it must be the page's. */
 export function confirms(page: Page, response: OriginResponse): boolean {
   const etag = fieldValue(response.headers, 'etag')
   const own = fieldValue(page.headers, 'etag')
   // A tag that was weakened, by us or by a proxy in front of the shop, may come back as it was.
-  if (etag !== null && own !== null) return isStrong(own) && isStrong(etag) ? etag === own : matchesEntityTag(etag, own)
+  if (etag !== null && own !== null) return isSameTag(etag, own)
   if (etag !== null && isStrong(etag)) return false
   const modified = fieldValue(response.headers, 'last-modified')
   return modified === null || [null, modified].includes(fieldValue(page.headers, 'last-modified'))
@@ -32,15 +36,16 @@ export function confirms(page: Page, response: OriginResponse): boolean {
  * Whether a HEAD response describes the page that we hold (RFC 9111 §4.3.5). Without a validator it does not suffice.
  */
 export function describes(page: Page, response: OriginResponse): boolean {
-  const same = (name: string) =>
-    !hasField(response.headers, name) || fieldValue(response.headers, name) === fieldValue(page.headers, name)
-  const length = fieldValue(response.headers, 'content-length')
-  const validated = hasField(response.headers, 'etag') || hasField(response.headers, 'last-modified')
+  const field = (name: string) => fieldValue(response.headers, name)
+  const [etag, modified] = [field('etag'), field('last-modified')]
+  const own = fieldValue(page.headers, 'etag')
+  // That of a coding says nothing about the page's.
+  const length = field('content-encoding') === null ? field('content-length') : null
   return (
     response.status === page.status &&
-    validated &&
-    same('etag') &&
-    same('last-modified') &&
+    (etag !== null || modified !== null) &&
+    (etag === null || (own !== null && isSameTag(etag, own))) &&
+    (modified === null || modified === fieldValue(page.headers, 'last-modified')) &&
     (length === null || Number(length) === page.originalSize)
   )
 }

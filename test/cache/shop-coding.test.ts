@@ -153,6 +153,71 @@ describe.each<[string, Buffer]>([
   })
 })
 
+describe('a body in a coding that is not supported', () => {
+  it.each(['gzip, gzip', 'deflate', 'compress', 'gzip,'])('%s is requested again without coding', async (coding) => {
+    const { site, get } = await open((request) =>
+      request.fields.get('accept-encoding') === 'gzip'
+        ? { fields: { ...fields, 'Content-Encoding': coding }, body: 'coded somehow' }
+        : { fields, body: html },
+    )
+    for (const accepted of ['gzip', browser, undefined]) expect(plain(await get(accepted))).toBe(html)
+    await get('gzip', {}, '/b')
+    expect(asked(site)).toEqual(['gzip', 'identity', 'identity'])
+  })
+})
+
+it('a page that is broken in any coding does not end compression for others', async () => {
+  const { site, get } = await open((request) =>
+    request.target === '/bad'
+      ? { fields: { ...fields, 'Content-Encoding': 'gzip' }, body: 'no gzip at all' }
+      : compressing(request),
+  )
+  expect((await get('gzip', {}, '/bad')).status).toBe(502)
+  await get('gzip')
+  expect(asked(site)).toEqual(['gzip', 'identity', 'gzip'])
+})
+
+describe('HEAD of a stale page that came in gzip', () => {
+  const lasting = { ...fields, 'Cache-Control': 'public, s-maxage=60, stale-if-error=6000' }
+
+  it.each<[string, string | undefined, Fields]>([
+    ['a weak tag', 'gzip', { ETag: 'W/"a"' }],
+    ['a weak tag, without Accept-Encoding', undefined, { ETag: 'W/"a"' }],
+    ['a tag that has become weak', undefined, { ETag: '"a"' }],
+    ['a time', browser, { 'Last-Modified': 'Thu, 01 Jan 2026 00:00:00 GMT' }],
+  ])('renews it: %s', async (_, accepted, validator) => {
+    const { site, get } = await open((request) => {
+      const coded = request.fields.get('accept-encoding') === 'gzip'
+      const body = coded ? zlib.gzipSync(html) : Buffer.from(html)
+      const described = { ...lasting, ...validator, 'Content-Length': String(body.length) }
+      const more = coded ? { ...described, 'Content-Encoding': 'gzip' } : described
+      return { fields: more, body: request.method === 'HEAD' ? '' : body }
+    })
+    await get('gzip')
+    site.wait(61)
+    const head = await site.visit('/a', {
+      method: 'HEAD',
+      fields: accepted === undefined ? {} : { 'Accept-Encoding': accepted },
+    })
+    expect(head.field('cache-status')).toContain('stored')
+    expect(isHit(await get('gzip'))).toBe(true)
+    expect(site.origin.requests.map(({ method }) => method)).toEqual(['GET', 'HEAD'])
+  })
+
+  it('leaves it for errors of the shop when its tag is another', async () => {
+    const { site, get } = await open((request) => {
+      const reply = compressing(request, html, lasting)
+      return request.method === 'HEAD' ? { ...reply, body: '' } : reply
+    })
+    await get('gzip')
+    site.wait(61)
+    expect((await site.visit('/a', { method: 'HEAD' })).field('cache-status')).toContain('without a matching validator')
+    site.answers({ status: 503, fields: {}, body: 'down' })
+    site.wait(61)
+    for (const coding of ['gzip', undefined]) expect(plain(await get(coding))).toBe(html)
+  })
+})
+
 describe('the shop is asked for no coding', () => {
   it.each<[string, Record<string, string>, Partial<CacheSettings>]>([
     ['a visitor who accepts no gzip', { 'Accept-Encoding': 'br' }, {}],
