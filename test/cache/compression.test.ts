@@ -4,7 +4,7 @@ import { encode } from '../../src/pages/codec.ts'
 import { KeptEngine } from '../../src/pages/kept-engine.ts'
 import type { Encoding } from '../../src/pages/page.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
-import { openSite, shopUrl, type Seen } from './site.ts'
+import { openSite, plain, shopUrl } from './site.ts'
 
 const html = `<!doctype html><title>Shoe</title>${'<p>A shoe like any other.</p>'.repeat(100)}`
 const fields = { 'Cache-Control': 'public, s-maxage=60', 'Content-Type': 'text/html; charset=utf-8', ETag: '"a"' }
@@ -21,13 +21,6 @@ async function open(
     get: (coding?: string, more: Record<string, string> = {}) =>
       site.visit('/a', { fields: { ...(coding === undefined ? {} : { 'Accept-Encoding': coding }), ...more } }),
   }
-}
-
-function plain(answer: Seen): string {
-  const coding = answer.field('content-encoding')
-  if (coding === null) return answer.text
-  const decode = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync, zstd: zlib.zstdDecompressSync }[coding]
-  return decode === undefined ? `in ${coding}` : decode(answer.body).toString()
 }
 
 describe('content negotiation', () => {

@@ -6,7 +6,7 @@ import { toFetchPage } from '../../src/warmup/run/fetch-page.ts'
 import { fetchOptions } from '../helpers/fetch-options.ts'
 import { include, markup } from './esi/shop.ts'
 import type { Fields, OriginRequest, Reply } from './scripted-origin.ts'
-import { isHit, openSite, shopUrl, type Seen, type Site } from './site.ts'
+import { isHit, openSite, plain, shopUrl, type Site } from './site.ts'
 
 const html = `<!doctype html><title>Shoe</title>${'<p>A shoe like any other.</p>'.repeat(100)}`
 const fields: Fields = { 'Cache-Control': 'public, s-maxage=60', 'Content-Type': 'text/html; charset=utf-8' }
@@ -35,17 +35,6 @@ async function open(
 }
 
 const asked = ({ origin }: Site) => origin.requests.map((request) => request.fields.get('accept-encoding'))
-
-function plain({ body, field }: Seen): string {
-  const coding = field('content-encoding') ?? 'identity'
-  const decode = {
-    identity: (bytes: Buffer) => bytes,
-    gzip: zlib.gunzipSync,
-    br: zlib.brotliDecompressSync,
-    zstd: zlib.zstdDecompressSync,
-  }[coding]
-  return decode === undefined ? `in ${coding}` : decode(body).toString('latin1')
-}
 
 const withoutChecksum = (body: Buffer) => body.fill(0, body.length - 8, body.length - 4)
 
@@ -102,13 +91,10 @@ describe('the shop is asked for gzip', () => {
 
   it('a page with ESI markup is assembled', async () => {
     const { site, get } = await open(
-      ({ target, fields: sent, ...request }) =>
-        target === '/a'
-          ? compressing({ target, fields: sent, ...request }, `${html}${include('/_esi/menu')}`, {
-              ...fields,
-              ...markup,
-            })
-          : compressing({ target, fields: sent, ...request }, 'the menu'),
+      (request) =>
+        request.target === '/a'
+          ? compressing(request, `${html}${include('/_esi/menu')}`, { ...fields, ...markup })
+          : compressing(request, 'the menu'),
       { esi: 'auto', esiPaths: ['/_esi/'] },
     )
     for (const coding of [browser, undefined, 'gzip']) expect(plain(await get(coding))).toBe(`${html}the menu`)

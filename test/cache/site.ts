@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { parseHitRequest } from '../http/front/plain.ts'
 import type { HeaderPair } from '../../src/pages/page.ts'
 import type { PageStore } from '../../src/pages/page-store.ts'
@@ -201,3 +202,11 @@ export function toVisit(target: string): Visit {
 /** Whether `Cache-Status` says that the answer was stored. */
 export const isHit = (answer: { field(name: string): string | null }) =>
   /; hit/.test(answer.field('cache-status') ?? '')
+
+/** The text of an answer, decoded. */
+export function plain({ body, field }: Seen): string {
+  const coding = field('content-encoding')
+  if (coding === null) return body.toString()
+  const decode = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync }[coding]
+  return decode === undefined ? `in ${coding}` : decode(body).toString()
+}
