@@ -152,7 +152,8 @@ export class PassReader implements PassConnection {
     const onInterim = answer.onInterim.bind(answer)
     const whole = { ...routed.visit, body: null, signal: gone.signal, onInterim }
     cache.answerRouted({ visit: whole, found: routed.found }, answer.refuse).then(
-      (given) => answer.respond(given),
+      // Answers that come in one turn of the event loop are written together: the kernel wakes a client once for several.
+      (given) => void setImmediate(() => answer.respond(given)),
       (error: unknown) => answer.onFault(error),
     )
     return true
