@@ -103,8 +103,8 @@ export function endToEnd(headers: readonly HeaderPair[]): HeaderPair[] {
 }
 
 export function connectionFields(headers: readonly HeaderPair[]): FieldNames {
-  const named = fieldValue(headers, 'connection')
-  return named === null ? hopByHop : new FieldNames([...hopByHop, ...listElements(named)])
+  const others = listElements(fieldValue(headers, 'connection')).filter((name) => !hopByHop.has(name))
+  return others.length === 0 ? hopByHop : new FieldNames([...hopByHop, ...others])
 }
 
 /**

@@ -1,3 +1,5 @@
+import { remembering } from './remembering.ts'
+
 const days = '(?:mon|tue|wed|thu|fri|sat|sun)'
 const longDays = '(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)'
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
@@ -15,14 +17,20 @@ const asctime = new RegExp(`^${days} ${month} ([ \\d]\\d) ${time} (\\d{4})$`, 'i
  * @param now milliseconds since the epoch, to resolve a two-digit year
  */
 export function parseHttpDate(text: string, now: number): number | null {
-  let match = imf.exec(text)
-  if (match) return toTime(match[3]!, match[2]!, match[1]!, match[4]!, match[5]!, match[6]!)
-  match = rfc850.exec(text)
+  const time = parseFixdate(text)
+  if (time !== null) return time
+  let match = rfc850.exec(text)
   if (match) return toTime(fullYear(Number(match[3]), now), match[2]!, match[1]!, match[4]!, match[5]!, match[6]!)
   match = asctime.exec(text)
   if (match) return toTime(match[6]!, match[1]!, match[2]!, match[3]!, match[4]!, match[5]!)
   return null
 }
+
+/** The form that shops send. Responses of one second have the same date. */
+const parseFixdate = remembering((text) => {
+  const match = imf.exec(text)
+  return match && toTime(match[3]!, match[2]!, match[1]!, match[4]!, match[5]!, match[6]!)
+})
 
 /** A two-digit year more than fifty years ahead is in the past (RFC 9110 §5.6.7). */
 function fullYear(year: number, now: number): string {
