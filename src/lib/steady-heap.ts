@@ -2,7 +2,7 @@ import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
 /** Size of each half of the young generation in bytes beyond which more makes hits and misses no faster. */
-const largeEnough = 8 * 2 ** 20
+const largeEnough = 6 * 2 ** 20
 
 let users = 0
 let isLimited = false

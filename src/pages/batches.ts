@@ -9,8 +9,8 @@ export const batchPages = 128
 const batchBytes = 1024 ** 2
 /** Bytes. A page with a larger body has a batch to itself, and is not copied until the writer gets it. */
 const mostCopied = batchBytes / 2
-/** Memory that is kept for further batches: usually one is written while another one fills. */
-const mostKept = 2
+/** Batches whose memory is kept for further ones, or as many as wait: usually one is written while another one fills. */
+const leastKept = 2
 /** Bytes of a waiting page besides its body (texts, lookup tables), as measured. */
 const pageOverhead = 2_048
 
@@ -150,7 +150,8 @@ export class Batches {
       this.#size -= 1
       this.#bytes -= waiting.page.size + pageOverhead
     }
-    if (batch.isShared && this.#free.length < mostKept) this.#free.push(batch.bodies)
+    if (batch.isShared) this.#free.push(batch.bodies)
+    this.#free.splice(Math.max(leastKept, this.#batches.length))
     batch.over.resolve(outcomes)
   }
 

@@ -10,8 +10,8 @@ import { selects } from './removals.ts'
 import type { SharedIndex } from './shared-index.ts'
 import { toGroupTask, toHitTasks, type GroupWritten, type WriterAnswer, type WriterTask } from './writer-messages.ts'
 
-/** The most that waits to be stored, in bytes: about 2,500 compressed pages, which take a second. */
-const mostBytes = 16 * 1024 ** 2
+/** The most that waits to be stored, in bytes: about 1,200 compressed pages, which take a quarter of a second. */
+const mostBytes = 8 * 1024 ** 2
 /** How long pages gather that no warmup waits for, in ms: a transaction of one page costs four times its share of a group. */
 const gatherFor = 50
 /** How often a batch is given to a writer thread. One that dies twice over it would die again. */
@@ -85,7 +85,7 @@ export class WriteQueue {
     const unused = { size: body.length, hits: 0, hitMs: 0, usedAt: now() }
     const checked = shared.holds(fence) ? fence : shared.fence()
     const waiting = this.#waiting.add({ ...draft, ...finiteTimes(draft), ...unused }, body, fence, checked)
-    if (this.#waiting.size >= batchPages) this.gathering.hurry()
+    if (this.#waiting.size >= batchPages || this.#waiting.bytes >= mostBytes / 2) this.gathering.hurry()
     this.#wake()
     return waiting
   }

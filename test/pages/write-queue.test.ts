@@ -159,7 +159,7 @@ describe('the queue', () => {
     let taken = 0
     let last: Page | Rejection
     while (typeof (last = await take(pages, `p${taken}`, Buffer.alloc(megabyte))) !== 'string') taken += 1
-    expect(taken).toBe(16)
+    expect(taken).toBe(8)
     expect(last).toBe('behind')
     expect(await pages.put(draft('impatient'), bodyOf('impatient'), pages.fence(), false)).toBe('behind')
     expect(pages.unstored()).toBe(2)
