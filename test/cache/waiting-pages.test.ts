@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Gathering } from '../../src/pages/gathering.ts'
 import { classifyUrl } from '../../src/cache/classify-url.ts'
 import type { CacheSettings } from '../../src/cache/build.ts'
 import { placesIn } from '../../src/pages/places.ts'
@@ -80,6 +81,19 @@ describe('while the store cannot write', () => {
     expect(answers.map(({ text }) => text)).toEqual(Array(50).fill('old'))
     await until(async () => expect((await site.visit('/a')).text).toBe('new'))
     expect(site.origin.requests).toHaveLength(2)
+  })
+
+  it('a queue that is half full waits for no further pages', async () => {
+    const hurry = vi.spyOn(Gathering.prototype, 'hurry')
+    onTestFinished(() => hurry.mockRestore())
+    const { site, release } = await openLocked({ maxPageSize: 2 ** 21 })
+    site.answers({ fields, body: 'x'.repeat(2 ** 20) })
+    hurry.mockClear()
+    for (const target of ['/p0', '/p1', '/p2']) await site.visit(target)
+    expect(hurry).not.toHaveBeenCalled()
+    await site.visit('/p3')
+    expect(hurry).toHaveBeenCalled()
+    release()
   })
 
   it('pages beyond the queue are served and not stored, and say so', async () => {
