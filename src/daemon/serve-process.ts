@@ -45,7 +45,7 @@ export class ServeProcess {
     limitYoungGeneration()
     limitOldGeneration()
     collectYoungAlone()
-    if (options.serves) lowerHelperThreads()
+    if (options.serves) await lowerHelperThreads()
     const daemon = options.serves ? await startDaemon(app, options) : null
     return new ServeProcess(options, app, daemon)
   }

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { getPriority, setPriority } from 'node:os'
 import { basename } from 'node:path'
 
@@ -38,7 +39,9 @@ export function letVisitorsIn(): void {
 }
 
 /** Lowers the priority of the helper threads of this process in the same way; see `yieldToVisitors`. */
-export function lowerHelperThreads(): void {
+export async function lowerHelperThreads(): Promise<void> {
+  // libuv starts its threads with their first task.
+  await stat('/')
   whereThreadsAreKnown(() => {
     for (const thread of readdirSync('/proc/self/task'))
       if (helpers.has(readFileSync(`/proc/self/task/${thread}/comm`, 'latin1').trim())) lower(Number(thread))

@@ -31,12 +31,15 @@ describe('several processes', () => {
     const children = await childrenOf(shop.daemon.pid)
     expect(children).toHaveLength(3)
     if (process.platform === 'linux')
-      // The purge thread and the writer of each serving process.
+      // The purge thread and the writer of each serving process, V8's helpers and libuv's pool.
       await until(() => {
         const lowered = children.map(lowerPriorities)
+        const isBehind = (threads: number[] = []) => threads.length > 0 && threads.every((by) => by === 5)
         return (
-          lowered.filter(({ WorkerThread: w, V8Worker: v }) => String(w) === '5,5' && v?.every((by) => by === 5))
-            .length === 2
+          lowered.filter(
+            ({ WorkerThread: own, V8Worker: v8, 'libuv-worker': pool }) =>
+              String(own) === '5,5' && isBehind(v8) && isBehind(pool),
+          ).length === 2
         )
       })
     expect(await shop.daemon.stop()).toBe(0)

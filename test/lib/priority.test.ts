@@ -8,12 +8,10 @@ const module = new URL('../../src/lib/priority.ts', import.meta.url).href
 async function nicesAfter(code: string, nice: number): Promise<Record<string, number[]>> {
   const script = `
     import { readdirSync, readFileSync } from 'node:fs'
-    import { stat } from 'node:fs/promises'
     import { once } from 'node:events'
     import { getPriority } from 'node:os'
     import { Worker } from 'node:worker_threads'
     import { lowerHelperThreads } from ${JSON.stringify(module)}
-    await stat('/')
     const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(\`
       import { parentPort } from 'node:worker_threads'
       import { yieldToVisitors } from ${JSON.stringify(module)}
@@ -36,14 +34,14 @@ async function nicesAfter(code: string, nice: number): Promise<Record<string, nu
 
 describe.runIf(process.platform === 'linux')('priority of threads', () => {
   it('puts worker and helper threads behind the thread that serves visitors', async () => {
-    const nices = await nicesAfter('lowerHelperThreads()', 3)
+    const nices = await nicesAfter('await lowerHelperThreads()', 3)
     expect(nices).toMatchObject({ MainThread: [3], WorkerThread: [8], 'libuv-worker': [8, 8, 8, 8] })
     expect(nices['V8Worker']?.length).toBeGreaterThan(0)
     expect(new Set(nices['V8Worker'])).toEqual(new Set([8]))
   })
 
   it('lowers them once, and to the lowest priority at most', async () => {
-    const nices = await nicesAfter('lowerHelperThreads(); lowerHelperThreads()', 15)
+    const nices = await nicesAfter('await lowerHelperThreads(); await lowerHelperThreads()', 15)
     expect(nices).toMatchObject({ MainThread: [15], WorkerThread: [19], 'libuv-worker': [19, 19, 19, 19] })
     expect(new Set(nices['V8Worker'])).toEqual(new Set([19]))
   })
