@@ -91,7 +91,7 @@ export class Keeper {
     for (const [encoding, body] of Object.entries(bodies))
       if (memory.takes(body.length)) small[encoding as Encoding] = body
     const stored = small[page.encoding]
-    if (stored === undefined || !store.holds(fence)) return toHeldPage(page, small)
+    if (stored === undefined || !store.heldAtLastPoll(fence)) return toHeldPage(page, small)
     const entry = memory.set(page, page.encoding, stored)
     const wanted = encodingFor(page, lookup.field('accept-encoding'))
     const body = small[wanted]

@@ -136,6 +136,10 @@ class FilesystemStore implements PageStore {
     return this.#shared.holds(fence)
   }
 
+  heldAtLastPoll(fence: Fence): boolean {
+    return this.#shared.heldAtLastPoll(fence)
+  }
+
   find(key: string): Page[] {
     const stored = this.#shared.read<Page[]>([], (index) => index.reads.find(key, this.#options.now()))
     return [...(this.#queue?.find(key) ?? []), ...stored]

@@ -30,7 +30,7 @@ const getReleased = `
   )
   SELECT d.page_id AS id, p.file
   FROM traced t CROSS JOIN dead d ON d.trace = t.trace CROSS JOIN page p ON p.id = d.page_id
-  WHERE NOT EXISTS (SELECT 1 FROM trace WHERE id = t.trace) AND ${isUnneeded('d.page_id')} LIMIT ?`
+  WHERE NOT EXISTS (SELECT 1 FROM trace WHERE id = t.trace) AND ${isUnneeded('d.page_id')} LIMIT +?`
 
 /** Selects the next pages to remove in slices, so that no complete list is ever in memory. */
 export class PageChoices {
@@ -80,12 +80,12 @@ export class PageChoices {
     )
     this.#getUntracedQuery = database.prepare(`
       SELECT d.page_id AS id, p.file FROM dead d CROSS JOIN page p ON p.id = d.page_id
-      WHERE d.trace IS NULL AND ${isUnneeded('d.page_id')} LIMIT ?`)
+      WHERE d.trace IS NULL AND ${isUnneeded('d.page_id')} LIMIT +?`)
     this.#getReleasedQuery = database.prepare(getReleased)
     this.#getClearedQuery = database.prepare(`
-      SELECT id, file FROM page WHERE type = ? AND epoch <
-        coalesce((SELECT min(epoch) FROM trace WHERE type = ?), (SELECT epoch FROM stat WHERE type = ?))
-        AND ${isUnneeded('page.id')} LIMIT ?`)
+      SELECT id, file FROM page WHERE type = +? AND epoch <
+        coalesce((SELECT min(epoch) FROM trace WHERE type = +?), (SELECT epoch FROM stat WHERE type = +?))
+        AND ${isUnneeded('page.id')} LIMIT +?`)
     this.#sumSizesQuery = database
       .prepare<[string], number>(
         'SELECT coalesce(sum(p.size), 0) FROM json_each(?) j CROSS JOIN page p ON p.id = j.value',

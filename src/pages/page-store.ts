@@ -156,6 +156,8 @@ export interface PageStore {
   fence(): Fence
   /** False when any invalidation came after the fence. */
   holds(fence: Fence): boolean
+  /** The same without a poll, for a page that is not served before the next one: that drops it if an invalidation selects it. */
+  heldAtLastPoll(fence: Fence): boolean
   /** All live variants under a primary key, newest first. Keys are compared in full, not by hash. */
   find(key: string): Page[]
   /** All live variants of a canonical URL, for operators. */

@@ -139,6 +139,10 @@ export class SharedIndex {
 
   holds(fence: Fence): boolean {
     this.poll()
+    return this.heldAtLastPoll(fence)
+  }
+
+  heldAtLastPoll(fence: Fence): boolean {
     return this.#index !== null && this.#index.generation === fence.generation && this.#seen === fence.sequence
   }
 

@@ -83,7 +83,7 @@ export class WriteQueue {
     if (shut !== null) this.#failed += 1
     if (shut !== null) return shut
     const unused = { size: body.length, hits: 0, hitMs: 0, usedAt: now() }
-    const checked = shared.holds(fence) ? fence : shared.fence()
+    const checked = shared.heldAtLastPoll(fence) ? fence : shared.fence()
     const waiting = this.#waiting.add({ ...draft, ...finiteTimes(draft), ...unused }, body, fence, checked)
     if (this.#waiting.size >= batchPages || this.#waiting.bytes >= mostBytes / 2) this.gathering.hurry()
     this.#wake()
@@ -158,7 +158,7 @@ export class WriteQueue {
 
   #rejection(fence: Fence, draft: PageDraft): Rejection | null {
     const { shared } = this.#options
-    if (shared.holds(fence)) return null
+    if (shared.heldAtLastPoll(fence)) return null
     return shared.read<Rejection | null>('unavailable', (index) => index.log.rejection(fence, draft))
   }
 
