@@ -4,9 +4,10 @@
  *
  *   npx node bench/front.ts [--rounds 5] [--seconds 2] [--connections 32] [--only hit,304] [--rivals nginx,varnish,node] [--json]
  *
- * Loads one server at a time on core 0, alternately, from core 1, where the shop runs too: an nginx with prepared answers, so that it is
- * not the bottleneck. `--only` selects the rows whose name contains one of the texts. Before and after each measurement a sampled
- * response must have the right status, body and origin, and during it the shop must get as many requests as the shape calls for.
+ * Loads one server at a time on core 0, in an order that changes from round to round, from core 1, where the shop runs too: an nginx with
+ * prepared answers, so that it is not the bottleneck. `--only` selects the rows whose name contains one of the texts. Before and after each
+ * measurement a sampled response must have the right status, body and origin, and during it the shop must get as many requests as the shape
+ * calls for.
  * Prints the median of the rounds, the median and the range of the rounds' ratios, and the rows that fall short of their target.
  */
 import { setTimeout as pause } from 'node:timers/promises'
@@ -92,7 +93,7 @@ async function rowOf(shape: Shape): Promise<Row> {
 async function measure(shape: Shape, measured: readonly Contender[]): Promise<Row> {
   const results: Partial<Record<ContenderName, number[]>> = {}
   for (let round = 1; round <= rounds; round++) {
-    for (const contender of measured) {
+    for (const contender of inOrder(measured, round)) {
       const settled = await settle(measured)
       const busy = watchServerCore()
       const { value, note }: Measured = await shape.measure(contender)
@@ -115,6 +116,13 @@ async function measure(shape: Shape, measured: readonly Contender[]): Promise<Ro
   const rival = goal.rival === undefined ? null : results[goal.rival]
   const judged = rival === undefined ? [] : (results.ours ?? []).map((value, round) => value / (rival?.[round] ?? 1))
   return { name, unit, goal, medians, judged }
+}
+
+/** Another order for each round: what nginx has written keeps the disk busy while the next one is measured. */
+function inOrder(measured: readonly Contender[], round: number): Contender[] {
+  const first = round % measured.length
+  const order = [...measured.slice(first), ...measured.slice(0, first)]
+  return round % 2 === 0 ? order.reverse() : order
 }
 
 /** Waits until no server has work left from earlier measurements. Returns the milliseconds that took. */
