@@ -24,12 +24,11 @@ export class Fetcher {
   readonly #tools: FetchTools
   readonly #keeper: Keeper
 
-  /** @param isQuiet see `HotPath` */
-  constructor(options: FetchOptions, isQuiet: () => boolean) {
+  constructor(options: FetchOptions) {
     this.#keeper = new Keeper(options)
     const shared = {
       options,
-      turns: new Turns(isQuiet),
+      turns: new Turns(),
       parts: new Parts(options.store, options.now),
     }
     const encoder = new BodyEncoder(options)

@@ -56,9 +56,6 @@ interface KeyedUrl {
 const mostUrls = 20_000
 const longestUrl = 256
 
-/** Milliseconds after a hit in which further ones are to be expected. */
-const quietAfter = 100
-
 /**
  * The hot path: finds a fresh page in memory, or loads a small one from the disk, without waiting. Returns null for
  * every unusual request, which `StorefrontCache.answer` then handles.
@@ -72,8 +69,6 @@ export class HotPath {
   /** By scheme, host and target as they were sent; null: the hot path does not serve the URL. */
   readonly #urls = new Map<string, KeyedUrl | null>()
   #polled = false
-  /** When the last hit was served, in milliseconds since the epoch. */
-  #servedAt = -Infinity
   readonly #tellingCookies: readonly string[]
 
   constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock, standing?: () => Standing) {
@@ -132,13 +127,7 @@ export class HotPath {
 
   /** Counts a hit and the time it took, in milliseconds. */
   count(view: View, ms: number): void {
-    this.#servedAt = this.#now()
-    if (view.entry !== null) this.#memory.countHit(view.entry, ms, this.#servedAt)
-  }
-
-  /** Whether no hit was served lately: then other work may take longer at a time. */
-  get isQuiet(): boolean {
-    return this.#now() - this.#servedAt > quietAfter
+    if (view.entry !== null) this.#memory.countHit(view.entry, ms, this.#now())
   }
 
   /** The answer to a path of `cache.emptyPaths`; null for visitors that the shop has to answer. */

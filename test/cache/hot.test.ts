@@ -200,15 +200,3 @@ it.each<[string, Record<string, string>, number, string]>([
   if (status === 404) expect([...seen]).toEqual([404])
   else expect(seen).toContain(416)
 })
-
-it('is quiet until the first hit, and again a while after the last one', async () => {
-  const site = await openSite()
-  onTestFinished(() => site.close())
-  site.answers({ fields, body: html })
-  await site.visit('/a')
-  expect(site.cache.hot.isQuiet).toBe(true)
-  await site.visit('/a')
-  expect(site.cache.hot.isQuiet).toBe(false)
-  site.wait(1)
-  expect(site.cache.hot.isQuiet).toBe(true)
-})
