@@ -103,9 +103,15 @@ export function endToEnd(headers: readonly HeaderPair[]): HeaderPair[] {
 }
 
 export function connectionFields(headers: readonly HeaderPair[]): FieldNames {
-  const others = listElements(fieldValue(headers, 'connection')).filter((name) => !hopByHop.has(name))
-  return others.length === 0 ? hopByHop : new FieldNames([...hopByHop, ...others])
+  const value = fieldValue(headers, 'connection')
+  return value === null ? hopByHop : fieldsOfConnection(value)
 }
+
+/** By the value of `Connection`, which clients and shops repeat. */
+const fieldsOfConnection = remembering((value) => {
+  const others = listElements(value).filter((name) => !hopByHop.has(name))
+  return others.length === 0 ? hopByHop : new FieldNames([...hopByHop, ...others])
+})
 
 /**
  * The Cookie field of a request for the shop, several lines joined (RFC 9113 §8.2.3), without a login of the admin page; null when there is

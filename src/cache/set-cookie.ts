@@ -8,9 +8,11 @@ import { fieldLines, FieldNames, trimBlanks, withoutFields } from './fields.ts'
  *
  * @param now milliseconds since the epoch
  */
-export function cookieChanges(headers: readonly HeaderPair[], now: number): Map<string, string | null> {
+export function cookieChanges(headers: readonly HeaderPair[], now: number): ReadonlyMap<string, string | null> {
+  const lines = fieldLines(headers, 'set-cookie')
+  if (lines.length === 0) return noChanges
   const changes = new Map<string, string | null>()
-  for (const line of fieldLines(headers, 'set-cookie')) {
+  for (const line of lines) {
     const [pair = '', ...attributes] = line.split(';')
     const equals = pair.indexOf('=')
     if (equals < 0) continue
@@ -21,6 +23,8 @@ export function cookieChanges(headers: readonly HeaderPair[], now: number): Map<
   }
   return changes
 }
+
+const noChanges: ReadonlyMap<string, null> = new Map()
 
 /** Max-Age overrides Expires (RFC 6265 §5.3). The last occurrence of each counts. */
 function isExpired(attributes: readonly string[], now: number): boolean {

@@ -113,8 +113,9 @@ function toSetSearch(part: readonly CharacterSet[]): Search {
     return mask
   }
   const found = 1 << ((part.length - 1) & 31)
+  const state = new Uint32Array(words)
   return (text, from, end) => {
-    const state = new Uint32Array(words)
+    state.fill(0)
     for (let position = from; position < end; position++) {
       const mask = maskOf(text.charCodeAt(position))
       let carry = 1
