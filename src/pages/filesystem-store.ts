@@ -76,6 +76,7 @@ class FilesystemStore implements PageStore {
   readonly #queue: WriteQueue | null = null
   readonly #running = new UnderWay()
   #worker: RemovalWorker | null = null
+  readonly heldAtLastPoll = (fence: Fence): boolean => this.#shared.heldAtLastPoll(fence)
   readonly deadSize = (): number => this.#shared.read(0, (index) => index.counters.deadSize())
   readonly announce = <Result>(work: Promise<Result>): Promise<Result> => this.#queue?.gathering.announce(work) ?? work
   readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
@@ -134,10 +135,6 @@ class FilesystemStore implements PageStore {
 
   holds(fence: Fence): boolean {
     return this.#shared.holds(fence)
-  }
-
-  heldAtLastPoll(fence: Fence): boolean {
-    return this.#shared.heldAtLastPoll(fence)
   }
 
   find(key: string): Page[] {

@@ -113,13 +113,10 @@ export class SharedIndex {
       }
     }
     if (this.#index !== index) return
-    this.#learnRenewals(index, news.lastPage)
+    const keys = this.renewals.learn(index.reads, news.lastPage)
+    if (keys === null) this.#tell({ kind: 'all' })
+    else this.renewals.tell(keys)
     this.#version = version
-  }
-
-  #learnRenewals(index: PageIndex, lastPage: number): void {
-    const keys = this.renewals.learn(index.reads, lastPage)
-    return keys === null ? this.#tell({ kind: 'all' }) : this.renewals.tell(keys)
   }
 
   /** Notifies the listeners of a removal that this process committed, and of earlier ones. */
@@ -255,9 +252,8 @@ export class SharedIndex {
   }
 
   #suspend(): void {
-    const index = this.#index
+    this.#index?.close()
     this.#index = null
-    index?.close()
     this.#tell({ kind: 'all' })
   }
 
