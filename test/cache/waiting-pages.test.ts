@@ -142,6 +142,25 @@ describe('while the store cannot write', () => {
   })
 })
 
+it('a purge by another process while a page is fetched leaves nothing for the next visitor', async () => {
+  const site = await openSite({}, { writer: true })
+  onTestFinished(() => site.close())
+  const { pages: other } = await openPages({ directory: site.directory, now: site.now })
+  for (let round = 0; round < 30; round += 1) {
+    // Nothing else is requested meanwhile, so this process has not looked at the index since.
+    site.answers(async () => {
+      await other.remove(round % 2 === 0 ? { kind: 'tags', tags: ['product-1'] } : { kind: 'all' })
+      return { fields, body: `old ${round}` }
+    })
+    expect((await site.visit('/a')).text).toBe(`old ${round}`)
+    site.answers({ fields, body: `new ${round}` })
+    expect((await site.visit('/a')).text).toBe(`new ${round}`)
+    await other.remove({ kind: 'urls', urls: [`${shopUrl}/a`] })
+  }
+  await site.store.settled({ kind: 'all' })
+  expect(site.store.counters().products.count).toBe(0)
+})
+
 it('a purge by another process removes a page from memory and from the queue', async () => {
   const site = await openSite({}, { writer: true })
   onTestFinished(() => site.close())
