@@ -118,11 +118,11 @@ async function measure(shape: Shape, measured: readonly Contender[]): Promise<Ro
   return { name, unit, goal, medians, judged }
 }
 
-/** Another order for each round: what nginx has written keeps the disk busy while the next one is measured. */
+/** Another order for each round, so that none always follows the same one: what nginx has written keeps the disk busy for a while. */
 function inOrder(measured: readonly Contender[], round: number): Contender[] {
   const first = round % measured.length
   const order = [...measured.slice(first), ...measured.slice(0, first)]
-  return round % 2 === 0 ? order.reverse() : order
+  return Math.floor(round / measured.length) % 2 === 1 ? order.reverse() : order
 }
 
 /** Waits until no server has work left from earlier measurements. Returns the milliseconds that took. */

@@ -68,7 +68,8 @@ export class HotPath {
   readonly #standing: (() => Standing) | undefined
   /** By scheme, host and target as they were sent; null: the hot path does not serve the URL. */
   readonly #urls = new Map<string, KeyedUrl | null>()
-  #polled = false
+  /** The turn of the event loop of the last poll. */
+  #polledIn = -1
   readonly #tellingCookies: readonly string[]
 
   constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock, standing?: () => Standing) {
@@ -143,18 +144,14 @@ export class HotPath {
   }
 
   /**
-   * Polls the store once per turn of the event loop. All requests answered in one turn had arrived before it began, so
-   * the poll sees every invalidation that was acknowledged before any of them was sent.
+   * Polls the store once per turn of the event loop, which begins when libuv has collected what has arrived. So the poll sees every
+   * invalidation that was acknowledged before any of the requests answered in that turn was sent.
    */
   #poll(): void {
-    if (this.#polled) return
-    this.#polled = true
-    setImmediate(this.#forgetPoll)
+    const { loopCount } = performance.nodeTiming.uvMetricsInfo
+    if (this.#polledIn === loopCount) return
+    this.#polledIn = loopCount
     this.#store.poll()
-  }
-
-  readonly #forgetPoll = () => {
-    this.#polled = false
   }
 
   #keyedUrl(request: HotRequest, site: string): KeyedUrl | null {

@@ -23,10 +23,10 @@ export class Keeper {
   }
 
   /** Stores a page. Resolves to the reason if the store rejects it, or takes longer than a visitor should wait. */
-  async keep(draft: PageDraft, body: Buffer, { fence, clock, patient }: FetchedAt): Promise<Page | string> {
-    const page = await this.#store(draft, body, fence, patient)
+  async keep(draft: PageDraft, body: Buffer, fetched: FetchedAt): Promise<Page | string> {
+    const page = await this.#store(draft, body, fetched.fence, fetched.patient)
     if (typeof page === 'string') return rejections[page]
-    this.#share(page, body, clock)
+    this.#share(page, body, fetched)
     return page
   }
 
@@ -38,12 +38,12 @@ export class Keeper {
   }
 
   /** Renews a stored page after a 304. Resolves to a reason as `keep` does. */
-  async freshen(stale: HeldPage, draft: PageDraft, { fence, clock, patient }: FetchedAt): Promise<Page | string> {
+  async freshen(stale: HeldPage, draft: PageDraft, fetched: FetchedAt): Promise<Page | string> {
     const { store } = this.#options
-    const page = await this.#soon(store.freshen(stale.page, draft, fence), patient)
+    const page = await this.#soon(store.freshen(stale.page, draft, fetched.fence), fetched.patient)
     if (typeof page === 'string') return rejections[page]
-    const body = clock === null ? null : (stale.bodies[page.encoding] ?? store.readBodyNow(page))
-    if (body !== null) this.#share(page, body, clock)
+    const body = fetched.clock === null ? null : (stale.bodies[page.encoding] ?? store.readBodyNow(page))
+    if (body !== null) this.#share(page, body, fetched)
     return page
   }
 
@@ -52,8 +52,11 @@ export class Keeper {
   }
 
   /** Offers a page to the other nodes, unless it is for visitors with one unconfirmed variant. */
-  #share(page: Page, body: Buffer, clock: OriginFetch['clock']): void {
-    if (clock !== null && !page.key.includes(unconfirmedMark)) this.#options.shared?.write(page, compact(body), clock)
+  #share(page: Page, body: Buffer, { fence, clock }: FetchedAt): void {
+    const { store, shared } = this.#options
+    // A page that was purged meanwhile must not take the place of a newer one.
+    if (clock !== null && !page.key.includes(unconfirmedMark) && store.holds(fence))
+      shared?.write(page, compact(body), clock)
   }
 
   /** Takes a page of another node. Null when a purge since the fence selects it. */

@@ -40,8 +40,8 @@ export function letVisitorsIn(): void {
 
 /** Lowers the priority of the helper threads of this process in the same way; see `yieldToVisitors`. */
 export async function lowerHelperThreads(): Promise<void> {
-  // libuv starts its threads with their first task.
-  await stat('/')
+  // libuv starts its threads with their first task, whatever becomes of it.
+  await stat('/').catch(() => {})
   whereThreadsAreKnown(() => {
     for (const thread of readdirSync('/proc/self/task'))
       if (helpers.has(readFileSync(`/proc/self/task/${thread}/comm`, 'latin1').trim())) lower(Number(thread))

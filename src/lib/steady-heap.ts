@@ -3,7 +3,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
 /**
  * Size of each half of the young generation in bytes. A page that waits to be stored (about 50 ms) must not become old meanwhile, and what
- * exceeds the processor's cache is slower again: 6 and 16 MB cost a seventh more per miss (docs/decisions/0166-young-until-stored.md).
+ * exceeds the processor's cache is slower again: 6 MB cost a seventh more per miss (docs/decisions/0166-young-until-stored.md).
  */
 const largeEnough = 12 * 2 ** 20
 

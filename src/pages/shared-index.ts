@@ -139,9 +139,8 @@ export class SharedIndex {
     return this.heldAtLastPoll(fence)
   }
 
-  heldAtLastPoll(fence: Fence): boolean {
-    return this.#index !== null && this.#index.generation === fence.generation && this.#seen === fence.sequence
-  }
+  readonly heldAtLastPoll = ({ generation, sequence }: Fence): boolean =>
+    this.#index?.generation === generation && this.#seen === sequence
 
   /** Reads from the index; returns the fallback when it is unavailable. Never throws a storage error. */
   read<T>(fallback: T, ask: (index: PageIndex) => T): T {
@@ -252,8 +251,9 @@ export class SharedIndex {
   }
 
   #suspend(): void {
-    this.#index?.close()
+    const index = this.#index
     this.#index = null
+    index?.close()
     this.#tell({ kind: 'all' })
   }
 

@@ -1,4 +1,5 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { stat } from 'node:fs'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Fields } from './scripted-origin.ts'
 import { shopwareSettings } from './shopware-preset.ts'
 import { openSite, type Seen } from './site.ts'
@@ -199,4 +200,29 @@ it.each<[string, Record<string, string>, number, string]>([
   expect(site.origin.requests).toHaveLength(1)
   if (status === 404) expect([...seen]).toEqual([404])
   else expect(seen).toContain(416)
+})
+
+it('looks for purges once per turn of the event loop, whichever phase of it a request is answered in', async () => {
+  const site = await openSite()
+  onTestFinished(() => site.close())
+  site.answers({ fields, body: html })
+  await site.visit('/a')
+  const poll = vi.spyOn(site.store, 'poll')
+  const visits: Promise<Seen>[] = []
+  // The hot path answers before `visit` returns.
+  const twice = () => visits.push(site.visit('/a'), site.visit('/a'))
+  const polls = await new Promise<number[]>((resolve) => {
+    setImmediate(() => {
+      twice()
+      const before = poll.mock.calls.length
+      stat('/', () => {
+        twice()
+        resolve([before, poll.mock.calls.length])
+      })
+      // So that it is called in the next turn, before the immediates of that.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+    })
+  })
+  expect(polls).toEqual([1, 2])
+  expect((await Promise.all(visits)).every(({ hot }) => hot)).toBe(true)
 })
