@@ -1,5 +1,6 @@
 import type { Standing } from '../cluster/lease.ts'
 import type { Clock } from '../lib/clock.ts'
+import { oncePerTurn } from '../lib/once-per-turn.ts'
 import type { MemoryEntry } from '../pages/memory-entry.ts'
 import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { Page } from '../pages/page.ts'
@@ -68,13 +69,14 @@ export class HotPath {
   readonly #standing: (() => Standing) | undefined
   /** By scheme, host and target as they were sent; null: the hot path does not serve the URL. */
   readonly #urls = new Map<string, KeyedUrl | null>()
-  /** The turn of the event loop of the last poll. */
-  #polledIn = -1
+  /** Sees every invalidation that was acknowledged before any of the requests answered in this turn was sent. */
+  readonly #poll: () => void
   readonly #tellingCookies: readonly string[]
 
   constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock, standing?: () => Standing) {
     this.#options = options
     this.#store = store
+    this.#poll = oncePerTurn(() => store.poll())
     this.#memory = memory
     this.#now = now
     this.#standing = standing
@@ -141,17 +143,6 @@ export class HotPath {
   /** Whether any cookie may decide about the answer. */
   #identifies(cookie: string | null): boolean {
     return cookie !== null && this.#tellingCookies.some((name) => cookie.includes(name))
-  }
-
-  /**
-   * Polls the store once per turn of the event loop, which begins when libuv has collected what has arrived. So the poll sees every
-   * invalidation that was acknowledged before any of the requests answered in that turn was sent.
-   */
-  #poll(): void {
-    const { loopCount } = performance.nodeTiming.uvMetricsInfo
-    if (this.#polledIn === loopCount) return
-    this.#polledIn = loopCount
-    this.#store.poll()
   }
 
   #keyedUrl(request: HotRequest, site: string): KeyedUrl | null {

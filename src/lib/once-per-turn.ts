@@ -1,16 +1,18 @@
+/** The number of the current turn of the event loop, which begins when libuv has collected what has arrived. */
+export function currentTurn(): number {
+  return performance.nodeTiming.uvMetricsInfo.loopCount
+}
+
 /**
  * Caches a read for one turn of the event loop. Requests answered in a turn arrived before it began, so none of them
- * can depend on a change that the read misses.
+ * can depend on a change that the read misses. An immediate would end the cache too late: one that is set by another
+ * immediate runs in the next turn.
  */
 export function oncePerTurn<T>(read: () => T): () => T {
-  let known: { value: T } | null = null
+  let known: { turn: number; value: T } | null = null
   return () => {
-    if (known !== null) return known.value
-    const value = read()
-    known = { value }
-    setImmediate(() => {
-      known = null
-    })
-    return value
+    const turn = currentTurn()
+    if (known?.turn !== turn) known = { turn, value: read() }
+    return known.value
   }
 }

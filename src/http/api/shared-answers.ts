@@ -1,3 +1,4 @@
+import { currentTurn } from '../../lib/once-per-turn.ts'
 import type { Answer } from '../answer.ts'
 
 /**
@@ -6,11 +7,16 @@ import type { Answer } from '../answer.ts'
  */
 export class SharedAnswers {
   readonly #pending = new Map<string, Promise<Answer>>()
+  #turn = -1
 
   /** @param key identifies the requests that may share an answer */
   get(key: string, perform: () => Promise<Answer>): Promise<Answer> {
+    const turn = currentTurn()
+    if (turn !== this.#turn) this.#pending.clear()
+    this.#turn = turn
     const shared = this.#pending.get(key)
     if (shared !== undefined) return shared
+    // So that no answer stays in memory until the next request.
     if (this.#pending.size === 0) setImmediate(() => this.#pending.clear())
     const pending = perform()
     this.#pending.set(key, pending)
