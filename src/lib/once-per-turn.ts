@@ -1,6 +1,9 @@
+import type { Performance } from 'node:perf_hooks'
+
 /** The number of the current turn of the event loop, which begins when libuv has collected what has arrived. */
 export function currentTurn(): number {
-  return performance.nodeTiming.uvMetricsInfo.loopCount
+  // Not imported: the module takes milliseconds, which commands need not wait for. The types of browsers lack this property.
+  return (performance as unknown as Performance).nodeTiming.uvMetricsInfo.loopCount
 }
 
 /**
