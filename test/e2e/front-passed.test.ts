@@ -1,7 +1,12 @@
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { startDaemon } from '../helpers/daemon.ts'
 import { exchange, isHit } from '../helpers/exchange.ts'
+import { startOrigin } from '../helpers/origin.ts'
 import type { Reply } from '../helpers/origin.ts'
 import { expectHeldBack } from './slow-visitor.ts'
 import { until } from '../helpers/until.ts'
@@ -223,6 +228,39 @@ it('a reload does not disturb an answer under way', async () => {
   await until(() => /reload/i.test(shop.daemon.logs().slice(before)))
   answer()
   expect((await waiting).answers).toMatchObject([{ status: 200, body: 'waited' }])
+})
+
+it('requests with the same fields on one connection reach each channel with its own credentials, after a reload too', async () => {
+  const origin = await startOrigin({ otherwise: { headers: { 'cache-control': 'private' }, body: 'ok' } })
+  onTestFinished(() => origin.stop())
+  const channels = (password: string) => ({
+    salesChannels: ['', '/de'].map((path, at) => ({
+      id: `0190c0de-0000-7000-8000-00000000000${at}`,
+      name: `Shop ${at}`,
+      url: `http://shop.example${path}`,
+      origin: at === 0 ? origin.url : origin.url.replace('//', `//preview:${password}@`),
+    })),
+  })
+  const daemon = await startDaemon({ config: channels('before') })
+  onTestFinished(async () => void (await daemon.stop()))
+  const socket = connect({ port: daemon.port, host: '127.0.0.1', noDelay: true })
+  onTestFinished(() => void socket.destroy())
+  const sent = async (line: string) => {
+    socket.write(requestFor('shop.example', line, ['Host: shop.example', 'Cookie: session=a', 'Content-Length: 0']))
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /)
+    const { authorization = null } = origin.last().headers
+    return authorization && Buffer.from(authorization.split(' ')[1]!, 'base64').toString()
+  }
+  expect(await sent('POST /basket')).toBeNull()
+  expect(await sent('POST /de/basket')).toBe('preview:before')
+  expect(await sent('DELETE /de/basket')).toBe('preview:before')
+  expect(await sent('POST /basket')).toBeNull()
+  expect(await sent('POST /de/basket')).toBe('preview:before')
+  const server = { host: '127.0.0.1', port: daemon.port }
+  await writeFile(join(daemon.projectDir, 'pagecache.yaml'), JSON.stringify({ ...channels('after'), server }))
+  daemon.kill('SIGHUP')
+  await until(() => daemon.logs().includes('The configuration was reloaded'))
+  expect(await sent('POST /de/basket')).toBe('preview:after')
 })
 
 it('each request is counted once, as passed', async () => {

