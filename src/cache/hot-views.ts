@@ -22,6 +22,8 @@ export interface View {
   bytes: Buffer | null
   /** How often it was sent without them: see `sendView`. */
   sends: number
+  /** Whether it was read from the disk for this request. */
+  fromDisk: boolean
 }
 
 type Lasting = 'whole' | 'head' | 'not-modified'
@@ -81,6 +83,6 @@ function hit(entry: MemoryEntry, now: number): CacheStatus {
   return noted({ kind: 'hit', ttl: (entry.page.staleAt - now) / 1000 }, entry, now)
 }
 
-function rest(entry: MemoryEntry): Pick<View, 'entry' | 'bytes' | 'sends'> {
-  return { entry, bytes: null, sends: 0 }
+function rest(entry: MemoryEntry): Pick<View, 'entry' | 'bytes' | 'sends' | 'fromDisk'> {
+  return { entry, bytes: null, sends: 0, fromDisk: false }
 }

@@ -100,7 +100,8 @@ export class HotPath {
     if (key === null) return null
     this.#poll()
     const now = this.#now()
-    const entries = this.#memory.get(key) ?? this.#load(key, request, selecting, now)
+    const inMemory = this.#memory.get(key)
+    const entries = inMemory ?? this.#load(key, request, selecting, now)
     if (entries === null) return null
     let found: MemoryEntry | null = null
     for (const entry of entries) {
@@ -113,7 +114,9 @@ export class HotPath {
     // Only pages that are served: a crawler's URLs must not fill the memory.
     if (!keyed.isRemembered) this.#remember(site, keyed)
     found.takesBrotli ||= takesBrotli(request.acceptEncoding)
-    return viewOf(found, request, now, keyed.isHidden)
+    const view = viewOf(found, request, now, keyed.isHidden)
+    if (view !== null) view.fromDisk = inMemory === undefined
+    return view
   }
 
   /** Reads the page that a request selects from the disk, perhaps into memory; null where that takes time, or nothing is fresh. */
@@ -137,7 +140,7 @@ export class HotPath {
   #empty({ cookie }: HotRequest): View | null {
     const { bypassCookies } = this.#options
     const isEmpty = !this.#identifies(cookie) || isEmptyFor(parseCookies(cookie), bypassCookies)
-    return isEmpty ? { ...emptyAnswer(this.#now()), entry: null, bytes: null, sends: 0 } : null
+    return isEmpty ? { ...emptyAnswer(this.#now()), entry: null, bytes: null, sends: 0, fromDisk: false } : null
   }
 
   /** Whether any cookie may decide about the answer. */

@@ -14,8 +14,10 @@ const largestCopied = 64 * 1024
 const often = 10
 /** Bytes. Larger responses get a buffer of their own the first time too. */
 const largestShared = 16 * 1024
-/** Where small responses are put together, one after the other. A client that does not take one at once keeps the buffer. */
+/** Where small responses are put together. A client that does not take one at once keeps the buffer, with others that have been in it. */
 let shared = Buffer.allocUnsafeSlow(largestShared)
+/** Bytes of it that clients have not taken. */
+let kept = 0
 
 /** What was written. `flushed`: the kernel has taken all of it. */
 interface Sent {
@@ -34,6 +36,7 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
     endGently(socket)
     return { flushed: true, bytes: body ?? nothing }
   }
+  if (view.fromDisk) holdForTurn(socket)
   if (body !== null && body.length > largestCopied) {
     socket.cork()
     socket.write(renderHead(status, headers))
@@ -49,16 +52,41 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
   return { flushed: socket.write(view.bytes), bytes: view.bytes }
 }
 
+/** Connections whose answers leave at the end of this turn of the event loop. */
+let held: Socket[] = []
+/** The first answer waits for so many at most: two to three milliseconds. */
+const mostHeld = 32
+
+/**
+ * Holds what is written to a connection back until the end of this turn. While a page is read from the disk, clients fall asleep, and the kernel
+ * wakes a client once for several answers that come together (docs/decisions/0168-answers-from-disk-together.md).
+ */
+function holdForTurn(socket: Socket): void {
+  socket.cork()
+  if (held.push(socket) === 1) setImmediate(sendHeld)
+  else if (held.length === mostHeld) sendHeld()
+}
+
+function sendHeld(): void {
+  const sockets = held
+  held = []
+  for (const socket of sockets) socket.uncork()
+}
+
 /** Sends a response that may not be sent again soon; null if it is too large. */
 function sendShared(socket: Socket, head: string, body: Buffer): Sent | null {
   const length = head.length + body.length
   if (length > largestShared) return null
-  const bytes = shared.subarray(0, length)
+  if (kept + length > largestShared) {
+    shared = Buffer.allocUnsafeSlow(largestShared)
+    kept = 0
+  }
+  const bytes = shared.subarray(kept, kept + length)
   bytes.write(head, 'latin1')
   body.copy(bytes, head.length)
   const flushed = socket.write(bytes)
   // Node writes to the kernel at once if it can, and otherwise keeps a reference to the bytes.
-  if (socket.writableLength > 0) shared = Buffer.allocUnsafeSlow(largestShared)
+  if (socket.writableLength > 0) kept += length
   return { flushed, bytes }
 }
 

@@ -22,9 +22,9 @@ function connect(isSlow: boolean) {
   return { socket, received, take: () => waiting.splice(0).forEach((take) => take()) }
 }
 
-function viewOf(text: string): View {
+function viewOf(text: string, fromDisk = false): View {
   const headers: View['headers'] = [['Content-Length', String(text.length)]]
-  return { status: 200, headers, body: Buffer.from(text), entry: null, bytes: null, sends: 0 }
+  return { status: 200, headers, body: Buffer.from(text), entry: null, bytes: null, sends: 0, fromDisk }
 }
 
 const answerTo = (text: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`
@@ -63,4 +63,18 @@ it("the last response of a connection keeps none of the page's own bytes, which 
   take()
   const head = `HTTP/1.1 200 OK\r\nContent-Length: 2000\r\nConnection: close\r\n\r\n`
   expect(received).toEqual([head + 'page'.repeat(500)])
+})
+
+it('answers from the disk leave in order at the end of the turn, the oldest once there are many', async () => {
+  const clients = Array.from({ length: 40 }, () => connect(false))
+  const text = (at: number) => `page ${at} `.repeat(500)
+  for (const [at, { socket }] of clients.entries()) {
+    sendView(socket, viewOf(text(at), true), false)
+    sendView(socket, viewOf(text(at + 1)), false)
+  }
+  expect(clients.map(({ received }) => received.length)).toEqual([...Array(32).fill(2), ...Array(8).fill(0)])
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(clients.map(({ received }) => received)).toEqual(
+    clients.map((_, at) => [answerTo(text(at)), answerTo(text(at + 1))]),
+  )
 })
