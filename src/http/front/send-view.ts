@@ -54,7 +54,7 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
 
 /** Connections whose answers leave at the end of this turn of the event loop. */
 let held: Socket[] = []
-/** The first answer waits for so many at most: two to three milliseconds. */
+/** Answers that the first one waits for at most: two to three milliseconds. */
 const mostHeld = 32
 
 /**
