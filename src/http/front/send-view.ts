@@ -36,7 +36,7 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
     endGently(socket)
     return { flushed: true, bytes: body ?? nothing }
   }
-  if (view.fromDisk) holdForTurn(socket)
+  if (view.fromDisk) corkForTurn(socket)
   if (body !== null && body.length > largestCopied) {
     socket.cork()
     socket.write(renderHead(status, headers))
@@ -53,23 +53,23 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
 }
 
 /** Connections whose answers leave at the end of this turn of the event loop. */
-let held: Socket[] = []
+let corked: Socket[] = []
 /** Answers that the first one waits for at most: two to three milliseconds. */
-const mostHeld = 32
+const mostCorked = 32
 
 /**
  * Holds what is written to a connection back until the end of this turn. While a page is read from the disk, clients fall asleep, and the kernel
  * wakes a client once for several answers that come together (docs/decisions/0168-answers-from-disk-together.md).
  */
-function holdForTurn(socket: Socket): void {
+function corkForTurn(socket: Socket): void {
   socket.cork()
-  if (held.push(socket) === 1) setImmediate(sendHeld)
-  else if (held.length === mostHeld) sendHeld()
+  if (corked.push(socket) === 1) setImmediate(uncorkAll)
+  else if (corked.length === mostCorked) uncorkAll()
 }
 
-function sendHeld(): void {
-  const sockets = held
-  held = []
+function uncorkAll(): void {
+  const sockets = corked
+  corked = []
   for (const socket of sockets) socket.uncork()
 }
 
