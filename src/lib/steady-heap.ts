@@ -42,18 +42,26 @@ export async function withSteadyHeap<T>(work: () => Promise<T>): Promise<T> {
 const slack = 25
 /** The same while that is rarely reached: each collection of the whole heap holds up visitors for tens of milliseconds. */
 const slackWhenRare = 120
-/** In milliseconds. Collections of the whole heap that come more often keep memory low in a crawl or an import. */
+/**
+ * In milliseconds, with `slack`; with more of it as many times more. Collections of the whole heap that come more often keep memory low in a
+ * crawl or an import. Without that proportion, each setting would confirm itself.
+ */
 const rare = 5_000
 
 /** Keeps the heap of a process that runs for long close to what it uses: see `limitYoungGeneration` too. */
 export function limitOldGeneration(): void {
   const setSlack = (percent: number) => setFlagsFromString(`--heap-growing-percent=${percent}`)
   let last = -Infinity
+  // V8 reads the flag when a collection ends, which is before it is reported here.
+  let [granted, next] = [slack, slack]
   setSlack(slack)
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries() as (PerformanceEntry & { detail: { kind: number } })[]) {
       if (entry.detail.kind !== constants.NODE_PERFORMANCE_GC_MAJOR) continue
-      setSlack(entry.startTime - last < rare ? slack : slackWhenRare)
+      const isRare = (entry.startTime - last) / granted >= rare / slack
+      granted = next
+      next = isRare ? slackWhenRare : slack
+      setSlack(next)
       last = entry.startTime
     }
   }).observe({ entryTypes: ['gc'] })

@@ -105,6 +105,36 @@ it('lets the old generation grow further while the whole heap is rarely collecte
   expect([first, later]).toEqual([120, 120])
 })
 
+it('measures how rarely the heap is collected by how far it could grow meanwhile', async () => {
+  const script = `
+    import hooks from 'node:perf_hooks'
+    import { syncBuiltinESMExports } from 'node:module'
+    import v8 from 'node:v8'
+    let report
+    hooks.PerformanceObserver = class { constructor(callback) { report = callback } observe() {} }
+    let slack = 0
+    v8.setFlagsFromString = (flag) => (slack = Number(flag.split('=')[1]))
+    syncBuiltinESMExports()
+    const { limitOldGeneration } = await import(${JSON.stringify(module.href)})
+    limitOldGeneration()
+    const kind = hooks.constants.NODE_PERFORMANCE_GC_MAJOR
+    // What a limit allows for is used up at a steady rate; V8 sets the next limit when a collection ends.
+    const slacksAt = (secondsPerPercent) => {
+      let limit = slack
+      return Array.from({ length: 8 }, () => {
+        now += limit * secondsPerPercent * 1000
+        limit = slack
+        report({ getEntries: () => [{ startTime: now, detail: { kind } }] })
+        return slack
+      })
+    }
+    let now = 0
+    console.log(JSON.stringify([slacksAt(0.1), slacksAt(0.3), slacksAt(0.1)]))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
+  const settled = (JSON.parse(stdout) as number[][]).map((slacks) => slacks.slice(2))
+  expect(settled).toEqual([25, 120, 25].map((slack) => Array.from({ length: 6 }, () => slack)))
+})
+
 it('collects the young generation without helper threads', async () => {
   /** Milliseconds that helpers have spent on it. */
   const helpedAfter = async (code: string) => {
