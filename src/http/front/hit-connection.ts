@@ -14,7 +14,7 @@ import { PassReader, type PassFront } from './pass-connection.ts'
 import type { Pipelines } from './pipelines.ts'
 import { parsePlainRequest, toHitRequest, type PlainRequest } from './plain-request.ts'
 import { schemeOf } from './proxied.ts'
-import { endGently, refuse } from './refuse.ts'
+import { endGently, ifStillSilent, refuse } from './refuse.ts'
 import { channelIdOf, nextRequestId, RequestRecord } from './request-record.ts'
 import { pauseUntilDrained, sendView } from './send-view.ts'
 
@@ -224,8 +224,10 @@ class HitConnection {
     // The client does not read: what is still buffered will never be sent.
     if (this.#socket.writableLength > 0) this.#socket.destroy()
     else if (this.#passes.isHolding) this.#pass(this.#passes.release())
-    else if (this.#answered) this.#socket.destroySoon()
-    else refuse(this.#socket, 408, 'The request came too slowly.')
+    else
+      ifStillSilent(this.#socket, () =>
+        this.#answered ? this.#socket.destroySoon() : refuse(this.#socket, 408, 'The request came too slowly.'),
+      )
   }
 
   /** Gives a chunk to Node's server, which takes the connection over with the first one. */
@@ -274,10 +276,7 @@ function trustOf({ remoteAddress }: Socket, front: EventFront): () => boolean {
   let judge = front.isTrusted
   let trusted = judge(remoteAddress)
   return () => {
-    if (judge !== front.isTrusted) {
-      judge = front.isTrusted
-      trusted = judge(remoteAddress)
-    }
+    if (judge !== front.isTrusted) [judge, trusted] = [front.isTrusted, front.isTrusted(remoteAddress)]
     return trusted
   }
 }

@@ -19,6 +19,14 @@ export function refuse(socket: Duplex, status: number, text: string, headers: re
   endWith(socket, renderAnswer(errorAnswer(status, text, headers), true))
 }
 
+/** Calls back after what has arrived is read, if that is nothing: an event loop that was busy for long runs timers before it reads. */
+export function ifStillSilent(socket: Socket, then: () => void): void {
+  const { bytesRead } = socket
+  setImmediate(() => {
+    if (socket.bytesRead === bytesRead) then()
+  })
+}
+
 /** Writes the last bytes of a connection and closes it, discarding further input. */
 export function endWith(socket: Duplex, bytes: Buffer): void {
   if (!socket.writable) {

@@ -17,8 +17,8 @@ interface Front {
   visit(): Promise<Socket>
 }
 
-/** A server with one page in memory, or an empty one. */
-async function open(view: View | null = null): Promise<Front> {
+/** A server with one page in memory, or an empty one. `patience`: how long it keeps silent connections, in milliseconds. */
+async function open(view: View | null = null, patience = 60_000): Promise<Front> {
   const server = createServer((_, response) => response.end('answered'))
   const front = {
     cache: { hot: { find: () => view, count: () => {} }, classifying: { channels: { find: () => null } } },
@@ -31,8 +31,8 @@ async function open(view: View | null = null): Promise<Front> {
     front,
     parsed: () => {},
     pipelines: { hasAnswered: () => false, touch: () => {} },
-    silence: 60_000,
-    idle: 60_000,
+    silence: patience,
+    idle: patience,
     stall: 60_000,
   })
   server.listen(0, '127.0.0.1')
@@ -72,6 +72,35 @@ describe('closing idle connections', () => {
     vi.advanceTimersByTime(1001)
     closeIdle(1000)
     expect(await read(socket)).toMatchObject({ answers: [], closed: true })
+  })
+})
+
+describe('silent connections', () => {
+  const patience = 100
+  const view = { status: 200, headers: [['Content-Length', '4']], body: Buffer.from('page'), entry: null }
+  const hit = 'GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n'
+
+  function block(ms: number): void {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+  }
+
+  it('are refused, or closed after an answer', async () => {
+    const { visit } = await open(view as unknown as View, patience)
+    const [silent, answered] = [await visit(), await visit()]
+    answered.write(hit)
+    expect(await read(silent)).toMatchObject({ answers: [{ status: 408 }], closed: true })
+    expect(await read(answered)).toMatchObject({ answers: [{ status: 200, body: 'page' }], closed: true })
+  })
+
+  it('are those whose request has not arrived, not those that a busy daemon has not read', async () => {
+    const { visit } = await open(view as unknown as View, patience)
+    const socket = await visit()
+    for (let request = 0; request < 2; request++) {
+      socket.write(hit)
+      block(2 * patience)
+      const [answer] = await Promise.race(['data', 'close'].map((event) => once(socket, event)))
+      expect(String(answer)).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\r\npage$/)
+    }
   })
 })
 
