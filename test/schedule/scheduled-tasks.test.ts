@@ -125,10 +125,10 @@ describe('a nightly task', () => {
     const { tick, live, jump, runs, row, now } = await setUp()
     await tick()
     jump(day)
-    await live(30_000)
+    await live(60_000)
     expect(runs).toHaveLength(1)
     jump(-day)
-    await live(30_000)
+    await live(60_000)
     expect(runs).toHaveLength(1)
     // Now two nights away: it is corrected to the next night.
     expect((await row()).next_execution_at).toBe(nextNight(now()))
