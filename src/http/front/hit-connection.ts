@@ -1,8 +1,5 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { HotRequest } from '../../cache/hot.ts'
-import type { View } from '../../cache/hot-views.ts'
-import { toSeen } from '../../traffic/live/seen.ts'
 import { BanReader } from '../purge/ban-connection.ts'
 import { EventReader, type EventFront } from '../stages/event-connection.ts'
 import { EarlyChunks } from './early-chunks.ts'
@@ -10,13 +7,15 @@ import { KeptBlock } from './field-block.ts'
 import type { FrontOptions } from './front-options.ts'
 import { Framing } from './framing.ts'
 import { mostFields } from './guard.ts'
+import { findView, recordHit } from './hits.ts'
 import { PassReader, type PassFront } from './pass-connection.ts'
 import type { Pipelines } from './pipelines.ts'
 import { parsePlainRequest, toHitRequest, type PlainRequest } from './plain-request.ts'
 import { schemeOf } from './proxied.ts'
 import { endGently, ifStillSilent, refuse } from './refuse.ts'
-import { channelIdOf, nextRequestId, RequestRecord } from './request-record.ts'
+import { RequestRecord } from './request-record.ts'
 import { pauseUntilDrained, sendView } from './send-view.ts'
+import { readShared } from './shared-reads.ts'
 
 export interface HitOptions {
   /** Called for each chunk of a connection that Node's server has taken over, once it was read. */
@@ -127,6 +126,7 @@ class HitConnection {
     ]
     socket.setTimeout(silence)
     for (const [event, listener] of this.#listeners) socket.on(event, listener)
+    readShared(socket, (chunk) => this.#takeShared(chunk))
   }
 
   /** Makes the next answer the last. */
@@ -164,17 +164,33 @@ class HitConnection {
     if (this.#parse !== null) this.#options.parsed(this.#socket, chunk)
   }
 
+  /** Handles a GET or HEAD whose bytes are valid only meanwhile; false where it may be anything else. */
+  #takeShared(chunk: Buffer): boolean {
+    const isAlone = !this.#bans.isHolding && !this.#passes.isHolding && !this.#passes.working && this.#socket.writable
+    const head = this.#parse === null && isAlone && mayBeRead(chunk) ? this.#readHead(chunk) : null
+    if (head === null) return false
+    if (this.#takeHit(head, chunk)) return true
+    const own = Buffer.from(chunk)
+    if (!this.#takeOther(head, own, true)) this.#pass(own)
+    if (this.#parse !== null) this.#options.parsed(this.#socket, own)
+    return true
+  }
+
   /** Answers a chunk that is a plain request; false where it is not. `isNew`: Node's server has not taken the connection over. */
   #takePlain(chunk: Buffer, isNew: boolean): boolean {
-    const started = (this.#lastActive = performance.now())
+    const head = this.#readHead(chunk)
+    return head !== null && (this.#takeHit(head, chunk) || this.#takeOther(head, chunk, isNew))
+  }
+
+  #readHead(chunk: Buffer): PlainRequest | null {
+    this.#lastActive = performance.now()
     const head = parsePlainRequest(chunk, this.#isTrusted(), mostFields, this.#scheme, this.#kept.current)
-    if (head === null) return false
-    this.#kept.keep(head.block)
-    return (
-      this.#takeHit(head, chunk, started) ||
-      (isNew && this.#events.take(head, chunk)) ||
-      this.#passes.take(head, chunk, this.#isTrusted(), isNew)
-    )
+    if (head !== null) this.#kept.keep(head.block)
+    return head
+  }
+
+  #takeOther(head: PlainRequest, chunk: Buffer, isNew: boolean): boolean {
+    return (isNew && this.#events.take(head, chunk)) || this.#passes.take(head, chunk, this.#isTrusted(), isNew)
   }
 
   /** Takes the second piece of a request whose first one was held back. */
@@ -195,7 +211,7 @@ class HitConnection {
   }
 
   /** Answers a hit; false where the request is none. */
-  #takeHit(head: PlainRequest, chunk: Buffer, started: number): boolean {
+  #takeHit(head: PlainRequest, chunk: Buffer): boolean {
     const { front, idle } = this.#options
     const request = toHitRequest(head, chunk)
     const view = request === null ? null : findView(request, front)
@@ -206,7 +222,7 @@ class HitConnection {
     }
     const sent = sendView(this.#socket, view, this.#draining)
     if (!sent.flushed) pauseUntilDrained(this.#socket, this.#options, sent.bytes)
-    recordHit(front, request, view, performance.now() - started)
+    recordHit(front, request, view, performance.now() - this.#lastActive)
     if (this.#parse !== null) this.#options.pipelines.touch(this.#socket)
     return true
   }
@@ -262,13 +278,9 @@ class HitConnection {
   }
 }
 
-function findView(request: HotRequest, { cache, onError }: HitOptions['front']): View | null {
-  try {
-    return cache.hot.find(request)
-  } catch (error) {
-    onError('Could not look up a page in memory', error)
-    return null
-  }
+/** Whether the first byte is that of GET or HEAD. */
+function mayBeRead(chunk: Buffer): boolean {
+  return chunk[0] === 0x47 || chunk[0] === 0x48
 }
 
 /** Returns whether the peer is a trusted proxy: looked up once per connection, and again after a reload. */
@@ -279,21 +291,4 @@ function trustOf({ remoteAddress }: Socket, front: EventFront): () => boolean {
     if (judge !== front.isTrusted) [judge, trusted] = [front.isTrusted, front.isTrusted(remoteAddress)]
     return trusted
   }
-}
-
-/** Counts a hit in the statistics and writes it to the access log, if there is one. */
-function recordHit(
-  { cache, traffic, accessLog }: HitOptions['front'],
-  { method, scheme, host, target }: HotRequest,
-  view: View,
-  ms: number,
-): void {
-  const { status } = view
-  cache.hot.count(view, ms)
-  const subject = view.entry?.page ?? { channelId: channelIdOf(cache, { scheme, host, target }), type: 'other' }
-  traffic.count('hit', status, ms, view.body?.length, subject)
-  traffic.live?.note(toSeen({ method, host, target, result: 'hit', reason: null, status, ms }, subject))
-  if (accessLog === null) return
-  const path = target.split('?', 1)[0]!
-  accessLog({ id: nextRequestId(), method, host, path, status, result: 'hit', ms, totalMs: ms })
 }

@@ -38,6 +38,11 @@ export class BanReader {
     socket.once('close', () => this.#drop())
   }
 
+  /** Whether the first part of such a request has arrived. */
+  get isHolding(): boolean {
+    return this.#held !== null
+  }
+
   /** Handles a chunk that is part of such a request; false where it is not. */
   take(chunk: Buffer): boolean {
     const purge = this.#held === null ? readPurge(chunk) : null
