@@ -227,7 +227,7 @@ class HitConnection {
     return true
   }
 
-  /** A client may end its side and still wait for the answer. A paused socket reports its end too. */
+  /** A client may end its side and still wait for the answer. A paused socket may report its end too. */
   #onEnd(): void {
     this.#ended = true
     if (this.#passes.isHolding) this.#pass(this.#passes.release())
