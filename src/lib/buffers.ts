@@ -24,7 +24,11 @@ export class Slab {
 
 /** Copies a buffer that is part of a larger one, which it would otherwise keep alive. */
 export function compact(bytes: Buffer): Buffer {
-  if (bytes.buffer.byteLength === bytes.length) return bytes
+  return bytes.buffer.byteLength === bytes.length ? bytes : copyOf(bytes)
+}
+
+/** Copies bytes into memory of their size. `Buffer.from` would keep 64 KiB of Node's pool alive for a single one. */
+export function copyOf(bytes: Buffer): Buffer {
   const own = Buffer.allocUnsafeSlow(bytes.length)
   bytes.copy(own)
   return own

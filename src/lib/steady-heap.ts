@@ -56,10 +56,11 @@ export function limitOldGeneration(): void {
   let [granted, next] = [slack, slack]
   setSlack(slack)
   new PerformanceObserver((list) => {
+    const inForce = next
     for (const entry of list.getEntries() as (PerformanceEntry & { detail: { kind: number } })[]) {
       if (entry.detail.kind !== constants.NODE_PERFORMANCE_GC_MAJOR) continue
       const isRare = (entry.startTime - last) / granted >= rare / slack
-      granted = next
+      granted = inForce
       next = isRare ? slackWhenRare : slack
       setSlack(next)
       last = entry.startTime

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { copyOf } from '../../lib/buffers.ts'
 import { BanReader } from '../purge/ban-connection.ts'
 import { EventReader, type EventFront } from '../stages/event-connection.ts'
 import { EarlyChunks } from './early-chunks.ts'
@@ -164,14 +165,14 @@ class HitConnection {
     if (this.#parse !== null) this.#options.parsed(this.#socket, chunk)
   }
 
-  /** Handles a GET or HEAD whose bytes are valid only meanwhile; false where it may be anything else. */
+  /** Handles a chunk that begins like a GET or HEAD, whose bytes are valid only meanwhile; false: its copy is to come as `data`. */
   #takeShared(chunk: Buffer): boolean {
     const isAlone = !this.#bans.isHolding && !this.#passes.isHolding && !this.#passes.working && this.#socket.writable
-    const head = this.#parse === null && isAlone && mayBeRead(chunk) ? this.#readHead(chunk) : null
-    if (head === null) return false
-    if (this.#takeHit(head, chunk)) return true
-    const own = Buffer.from(chunk)
-    if (!this.#takeOther(head, own, true)) this.#pass(own)
+    if (this.#parse !== null || !isAlone || !mayBeRead(chunk)) return false
+    const head = this.#readHead(chunk)
+    if (head !== null && this.#takeHit(head, chunk)) return true
+    const own = copyOf(chunk)
+    if (head === null || !this.#takeOther(head, own, true)) this.#pass(own)
     if (this.#parse !== null) this.#options.parsed(this.#socket, own)
     return true
   }

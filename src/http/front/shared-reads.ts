@@ -1,4 +1,5 @@
 import { Socket } from 'node:net'
+import { copyOf } from '../../lib/buffers.ts'
 
 /** Where all connections read; as large as libuv's default. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024)
@@ -25,7 +26,7 @@ function propertiesOf(callback: () => boolean): { buffer: symbol; callback: symb
  * once more. It has the option `onread` for this, but only for sockets that a program creates, not for those that a server accepts: there the
  * same properties are set. With a Node that has others, every chunk is emitted as `data`, as usual (docs/decisions/0170-shared-reads.md).
  *
- * @param take looks at a chunk, whose bytes are valid until it returns; false: a copy is emitted as `data`
+ * @param take looks at a chunk, whose bytes are valid until it returns; false: a copy in memory of its own is emitted as `data`
  */
 export function readShared(socket: Socket, take: (chunk: Buffer) => boolean): void {
   const { _handle: handle } = socket as Socket & { _handle?: Handle | null }
@@ -33,7 +34,7 @@ export function readShared(socket: Socket, take: (chunk: Buffer) => boolean): vo
   const callback = (length: number) => {
     const chunk = scratch.subarray(0, length)
     const isNext = socket.readableLength === 0 && !socket.isPaused()
-    return (isNext && take(chunk)) || socket.push(Buffer.from(chunk))
+    return (isNext && take(chunk)) || socket.push(copyOf(chunk))
   }
   Object.assign(socket, { [properties.buffer]: scratch, [properties.callback]: callback })
   handle.useUserBuffer(scratch)

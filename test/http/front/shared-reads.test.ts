@@ -50,7 +50,23 @@ it('other chunks are emitted with bytes of their own', async () => {
   one.client.write('take 4')
   await until(() => one.taken.length === 1)
   expect(one.texts()).toEqual(['leave 1'])
+  // A part of a larger buffer would keep all of it in memory as long as the chunk.
+  expect(one.emitted[0]?.buffer.byteLength).toBe('leave 1'.length)
   expect(other.texts().join('')).toMatch(/^leave 2/)
+})
+
+it('a chunk that fills the shared memory is copied too', async () => {
+  const { client, accepted, emitted } = await (await open())()
+  accepted.pause()
+  client.write(Buffer.alloc(2 ** 20, 'a'))
+  await pause(100)
+  accepted.resume()
+  await until(() => emitted.reduce((sum, { length }) => sum + length, 0) === 2 ** 20)
+  expect(emitted.map(({ length }) => length)).toContain(65_536)
+  client.write('take')
+  await pause(50)
+  expect(emitted.every((chunk) => chunk.every((byte) => byte === 97))).toBe(true)
+  expect(new Set(emitted.map(({ buffer }) => buffer)).size).toBe(emitted.length)
 })
 
 it('nothing is taken from a paused connection, or before what it has not emitted yet', async () => {
