@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { readShared } from '../../../src/http/front/shared-reads.ts'
 import { until } from '../../helpers/until.ts'
 
-/** Connections whose chunks are taken if they start with `take`; by client. */
+/** A server; returns what connects to it. Chunks that start with `take` are taken, all others emitted. */
 async function open() {
   const server = createServer({ allowHalfOpen: true })
   server.listen(0, '127.0.0.1')
