@@ -30,7 +30,7 @@ import { ask, hangUp, host, pin, startCluster, type BenchNode, type ClusterPlace
 import { measureAppliers, printAppliers } from './lib/cluster-crowd.ts'
 import { measureOrder, printOrder } from './lib/purge-order.ts'
 import type { Storm, StormResult } from './lib/purge-client.ts'
-import { median, percentile } from './lib/statistics.ts'
+import { median, percentile, withRange } from './lib/statistics.ts'
 import { eventsOfVisitors } from './lib/visitors.ts'
 import { load } from './lib/wrk.ts'
 
@@ -277,11 +277,8 @@ async function measureCold({ nodes, shop }: ClusterPlace): Promise<Figure[]> {
 function print(): void {
   const number = (value: number, unit: Figure['unit']) =>
     unit === 'ms' ? `${value.toFixed(1)} ms` : Math.round(value).toLocaleString('en')
-  const spread = (measured: readonly number[], unit: Figure['unit']) => {
-    const [least, most] = [Math.min(...measured), Math.max(...measured)]
-    const range = measured.length > 1 ? ` (${number(least, unit)} to ${number(most, unit)})` : ''
-    return number(median(measured), unit) + range
-  }
+  const spread = (measured: readonly number[], unit: Figure['unit']) =>
+    withRange(measured, (value) => number(value, unit))
   if (figures.length > 0) console.log('| | cluster | rival | ratio | target |\n|---|---|---|---|---|')
   for (const { name, unit, ours, rival, target } of figures) {
     const ratio = rival === undefined ? '' : median(ours.map((value, round) => value / rival[round]!)).toFixed(2)

@@ -16,7 +16,7 @@ import { freePort, runProgram, startDaemon } from '../test/helpers/daemon.ts'
 import { browserHeaders } from './lib/browser.ts'
 import { leaveServerCore, onServerCore, whenIdle } from './lib/cores.ts'
 import type { Latencies, Visits } from './lib/latency-client.ts'
-import { median } from './lib/statistics.ts'
+import { median, withRange } from './lib/statistics.ts'
 
 const pages = Array.from({ length: 200 }, (_, i) => `/category/${i}`)
 const buyboxes = Array.from({ length: 500 }, (_, i) => `/buybox/${i}`)
@@ -137,13 +137,13 @@ async function command(...args: string[]): Promise<void> {
 
 function report(rounds: readonly Round[], work: Work): void {
   if (values.json) return console.log(JSON.stringify({ rounds, work }))
-  const middle = (turn: Turn, figure: keyof Latencies) => median(rounds.map((round) => round[turn][figure]))
+  const all = (turn: Turn, figure: keyof Latencies) => rounds.map((round) => round[turn][figure])
   console.log('| milliseconds | median | 99th percentile | slowest |\n|---|---|---|---|')
   for (const [turn, name] of Object.entries(turns)) {
-    const cells = (['p50', 'p99', 'max'] as const).map((figure) => middle(turn as Turn, figure).toFixed(2))
+    const cells = (['p50', 'p99', 'max'] as const).map((figure) => withRange(all(turn as Turn, figure), 2))
     console.log(`| ${name} | ${cells.join(' | ')} |`)
   }
-  const busyOver = (turn: Turn) => (middle('busy', 'p99') / middle(turn, 'p99')).toFixed(2)
+  const busyOver = (turn: Turn) => (median(all('busy', 'p99')) / median(all(turn, 'p99'))).toFixed(2)
   console.log(`\n99th percentile, busy ÷ idle: ${busyOver('idle')}; busy ÷ beside commands: ${busyOver('commands')}`)
   console.log(
     `During the busy visits: ${work.stats} × cache:stats, ${work.clears} × vendor:cache:clear --type buybox, ${work.warmups} × warmup:start`,

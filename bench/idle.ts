@@ -12,7 +12,7 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { startDaemon } from '../test/helpers/daemon.ts'
-import { median } from './lib/statistics.ts'
+import { median, withRange } from './lib/statistics.ts'
 
 const { values } = parseArgs({
   options: {
@@ -55,8 +55,6 @@ for (let round = 0; round < Number(values.rounds); round += 1) {
   await daemon.stop()
 }
 
-const range = (numbers: readonly number[], digits: number) =>
-  `${median(numbers).toFixed(digits)} (${Math.min(...numbers).toFixed(digits)} to ${Math.max(...numbers).toFixed(digits)})`
-console.log(`node -e 0                ${range(bare, 0)} ms`)
-console.log(`first start of a daemon  ${range(starts, 0)} ms, ${(median(starts) / median(bare)).toFixed(1)} x`)
-console.log(`idle daemon              ${range(idle, 2)} % of a core   (at most 0.5 %)`)
+console.log(`node -e 0                ${withRange(bare, 0)} ms`)
+console.log(`first start of a daemon  ${withRange(starts, 0)} ms, ${(median(starts) / median(bare)).toFixed(1)} x`)
+console.log(`idle daemon              ${withRange(idle, 2)} % of a core   (at most 0.5 %)`)

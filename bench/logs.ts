@@ -5,7 +5,7 @@
  *
  * For each size, fills the records with purges of thirty days (tags of ten thousand products, a tenth of them frequent; one URL in ten;
  * one proxy), with statements that write what the program would have written. Then runs each query of the log twenty times. Prints
- * medians in milliseconds; growth is the larger log's value divided by the smaller one's.
+ * medians and ranges in milliseconds; growth is the larger log's value divided by the smaller one's.
  */
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ import { readBacklogs, readPurgeStatistics } from '../src/purge/log/statistics.t
 import { searchPurges } from '../src/purge/log/search.ts'
 import { openRecords, type Records } from '../src/records/open.ts'
 import { fillLog, productId } from './lib/fill-log.ts'
-import { median } from './lib/statistics.ts'
+import { median, withRange } from './lib/statistics.ts'
 
 const { values } = parseArgs({
   options: {
@@ -32,7 +32,8 @@ const { values } = parseArgs({
 const day = 86_400_000
 const rounds = 20
 
-type Measured = Record<string, number>
+/** The values of all rounds. */
+type Measured = Record<string, number[]>
 
 const small = await measure(Number(values.small))
 const big = await measure(Number(values.big))
@@ -49,7 +50,7 @@ async function measure(purges: number): Promise<Measured> {
     const filled = performance.now() - started
     const measured = await queries(records, purges, now)
     const { size } = await stat(join(directory, 'records.sqlite'))
-    return { 'filling, s': filled / 1_000, 'size of the records, MB': size / 2 ** 20, ...measured }
+    return { 'filling, s': [filled / 1_000], 'size of the records, MB': [size / 2 ** 20], ...measured }
   } finally {
     await records.close()
     await rm(directory, { recursive: true, force: true })
@@ -71,7 +72,7 @@ async function queries({ db, ...records }: Records, purges: number, now: number)
     'recent invalidations': await timed(() => listInvalidations(db, page)),
     'search for a frequent tag': await timed(() => search(db, productId(7), Infinity)),
     'search without a match, one request': await timed(() => search(db, 'nothing', 500)),
-    'longest wait of visitors meanwhile': await longestWait(() => search(db, 'nothing', 500)),
+    'longest wait of visitors meanwhile': [await longestWait(() => search(db, 'nothing', 500))],
     'deleting a slice of old purges': await timed(() =>
       makePrunePurges(['varnish-1'])({ db, ...records }, { before: now - 15 * day, limit: 1_000 }),
     ),
@@ -92,22 +93,23 @@ async function longestWait(work: () => Promise<unknown>): Promise<number> {
   return delay.max / 1e6
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
+/** The milliseconds of each round. */
+async function timed(work: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = []
   for (let round = 0; round < rounds; round += 1) {
     const started = performance.now()
     await work()
     times.push(performance.now() - started)
   }
-  return median(times)
+  return times
 }
 
 function print(): void {
   const columns = (cells: readonly string[]) =>
-    cells.map((cell, n) => (n === 0 ? cell.padEnd(38) : cell.padStart(12))).join('')
+    cells.map((cell, n) => (n === 0 ? cell.padEnd(38) : cell.padStart(28))).join('')
   console.log(columns(['median, ms', values.small, values.big, 'growth']))
   for (const [name, one] of Object.entries(small)) {
     const many = big[name]!
-    console.log(columns([name, one.toFixed(2), many.toFixed(2), (many / one).toFixed(1)]))
+    console.log(columns([name, withRange(one, 2), withRange(many, 2), (median(many) / median(one)).toFixed(1)]))
   }
 }

@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { median, withRange } from './lib/statistics.ts'
 
 const rounds = 15
 const bin = fileURLToPath(new URL('../bin/run.js', import.meta.url))
@@ -32,10 +33,6 @@ function measure(args: readonly string[]): number {
   return performance.now() - started
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-}
-
 try {
   const times = candidates.map((): number[] => [])
   // The first round fills the compile cache and the system's page cache, so it is discarded.
@@ -45,12 +42,11 @@ try {
       if (round > 0) times[index]?.push(time)
     }
   }
-  const medians = times.map(median)
-  const bare = medians[0] ?? Number.NaN
+  const bare = median(times[0]!)
   for (const [index, { name, target }] of candidates.entries()) {
-    const time = medians[index] ?? Number.NaN
+    const own = times[index]!
     console.log(
-      `${name.padEnd(30)} ${time.toFixed(0).padStart(5)} ms   ${(time / bare).toFixed(2)} x   (at most ${target.toFixed(1)} x)`,
+      `${name.padEnd(30)} ${withRange(own, 0).padEnd(16)} ms   ${(median(own) / bare).toFixed(2)} x   (at most ${target.toFixed(1)} x)`,
     )
   }
 } finally {

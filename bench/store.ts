@@ -1,11 +1,11 @@
 /**
  * Claim: a million pages cost hardly more than ten thousand.
  *
- *   npx node bench/store.ts [--small 10000] [--big 1000000] [--json]
+ *   npx node bench/store.ts [--small 10000] [--big 1000000] [--rounds 1] [--json]
  *
  * For each size, fills a store in a separate process (small bodies, three tags per page), reopens it and measures: memory of a process
- * that has it open, look-up, statistics, a purge of 1 % by tag, clear by type, clear. Prints medians where an operation can be repeated.
- * Growth is the larger store's value divided by the smaller one's.
+ * that has it open, look-up, statistics, a purge of 1 % by tag, clear by type, clear. An operation that can be
+ * repeated counts with its median. With several rounds, prints medians and ranges. Growth is the larger store's value divided by the smaller one's.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,12 +13,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { median, withRange } from './lib/statistics.ts'
 import type { Measured } from './lib/store-worker.ts'
 
 const { values } = parseArgs({
   options: {
     small: { type: 'string', default: '10000' },
     big: { type: 'string', default: '1000000' },
+    rounds: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
   },
 })
@@ -36,9 +38,14 @@ const lines: readonly (readonly [name: keyof Measured, title: string])[] = [
   ['clearMilliseconds', 'clear, ms'],
 ]
 
-const small = await measure(Number(values.small))
-const big = await measure(Number(values.big))
-if (values.json) console.log(JSON.stringify({ small, big, growth: growthOf(small, big) }))
+const small: Measured[] = []
+const big: Measured[] = []
+for (let round = 0; round < Number(values.rounds); round += 1) {
+  small.push(await measure(Number(values.small)))
+  big.push(await measure(Number(values.big)))
+  console.error(`round ${round + 1}: ${JSON.stringify(big.at(-1))}`)
+}
+if (values.json) console.log(JSON.stringify({ small, big }))
 else print()
 
 async function measure(pages: number): Promise<Measured> {
@@ -66,16 +73,12 @@ async function run(part: 'fill' | 'measure', directory: string, pages: number): 
   return value
 }
 
-function growthOf(from: Measured, to: Measured): Record<string, number> {
-  return Object.fromEntries(lines.map(([name]) => [name, to[name] / from[name]]))
-}
-
 function print(): void {
-  const growth = growthOf(small, big)
   const columns = (cells: readonly string[]) =>
-    cells.map((cell, n) => (n === 0 ? cell.padEnd(28) : cell.padStart(12))).join('')
-  console.log(columns(['', `${small.pages}`, `${big.pages}`, 'growth']))
+    cells.map((cell, n) => (n === 0 ? cell.padEnd(28) : cell.padStart(28))).join('')
+  console.log(columns(['', values.small, values.big, 'growth']))
   for (const [name, title] of lines) {
-    console.log(columns([title, small[name].toFixed(1), big[name].toFixed(1), growth[name]!.toFixed(1)]))
+    const [few, many] = [small, big].map((rounds) => rounds.map((round) => round[name])) as [number[], number[]]
+    console.log(columns([title, withRange(few, 1), withRange(many, 1), (median(many) / median(few)).toFixed(1)]))
   }
 }

@@ -29,7 +29,7 @@ import { leaveServerCore, onServerCore } from './lib/cores.ts'
 import type { EventLatencies, Events } from './lib/event-client.ts'
 import type { Latencies, Visits } from './lib/latency-client.ts'
 import { pageHeaders, samplePage } from './lib/page.ts'
-import { median } from './lib/statistics.ts'
+import { median, withRange } from './lib/statistics.ts'
 import { eventsOfVisitors } from './lib/visitors.ts'
 import { load } from './lib/wrk.ts'
 
@@ -125,11 +125,11 @@ async function compareHttp(stage: string, connections: number) {
   }
   return {
     connections,
-    ours: median(turns.map(({ ours }) => ours)),
-    h3: median(turns.map(({ h3 }) => h3)),
-    ratio: median(turns.map(({ ours, h3 }) => ours / h3)),
-    cpu: median(turns.map(({ cpu }) => cpu)),
-    p99: median(turns.map(({ p99 }) => p99)),
+    ours: turns.map(({ ours }) => ours),
+    h3: turns.map(({ h3 }) => h3),
+    ratio: turns.map(({ ours, h3 }) => ours / h3),
+    cpu: turns.map(({ cpu }) => cpu),
+    p99: turns.map(({ p99 }) => p99),
   }
 }
 
@@ -160,9 +160,9 @@ async function compareRows() {
     console.error(`rows ${round}: ${JSON.stringify(turns.at(-1))}`)
   }
   return {
-    ours: median(turns.map(({ ours }) => ours)),
-    insert: median(turns.map(({ insert }) => insert)),
-    ratio: median(turns.map(({ ours, insert }) => ours / insert)),
+    ours: turns.map(({ ours }) => ours),
+    insert: turns.map(({ insert }) => insert),
+    ratio: turns.map(({ ours, insert }) => ours / insert),
   }
 }
 
@@ -195,10 +195,10 @@ async function compareHits(stage: string) {
     await bare.stop()
   }
   return {
-    quiet: median(turns.map(({ quiet }) => quiet)),
-    busy: median(turns.map(({ busy }) => busy)),
-    floor: median(turns.map(({ floor }) => floor)),
-    multiple: median(turns.map(({ busy, quiet }) => busy / quiet)),
+    quiet: turns.map(({ quiet }) => quiet),
+    busy: turns.map(({ busy }) => busy),
+    floor: turns.map(({ floor }) => floor),
+    multiple: turns.map(({ busy, quiet }) => busy / quiet),
     events: await askMeanwhile(stage, () => send(daemon.port)),
   }
 }
@@ -259,28 +259,29 @@ interface Result {
 
 function report({ http, rows, hits, statistics }: Result): void {
   const number = (value: number) => Math.round(value).toLocaleString('en')
+  const milliseconds = (measured: readonly number[]) => `${withRange(measured, 2)} ms`
   console.log(`| | pagecache | rival | ratio | target |\n|---|---|---|---|---|`)
   for (const { connections, ours, h3, ratio, cpu } of http ?? []) {
     console.log(
-      `| events per second, ${connections} connections; h3 that only parses | ${number(ours)} | ${number(h3)} | ${ratio.toFixed(2)} | at least 0.5 |`,
+      `| events per second, ${connections} connections; h3 that only parses | ${withRange(ours, number)} | ${withRange(h3, number)} | ${withRange(ratio, 2)} | at least 0.5 |`,
     )
-    console.log(`| h3's CPU time per event ÷ pagecache's | | | ${cpu.toFixed(2)} | |`)
+    console.log(`| h3's CPU time per event ÷ pagecache's | | | ${withRange(cpu, 2)} | |`)
   }
   if (rows !== null)
     console.log(
-      `| durable rows per second; multi-row INSERT loop | ${number(rows.ours)} | ${number(rows.insert)} | ${rows.ratio.toFixed(2)} | at least 0.7 |`,
+      `| durable rows per second; multi-row INSERT loop | ${withRange(rows.ours, number)} | ${withRange(rows.insert, number)} | ${withRange(rows.ratio, 2)} | at least 0.7 |`,
     )
   if (hits !== null) {
     console.log(
-      `| 99th percentile of hits with 2,000 events per second; idle | ${hits.busy.toFixed(2)} ms | ${hits.quiet.toFixed(2)} ms | ${hits.multiple.toFixed(2)} | at most 1.5 |`,
+      `| 99th percentile of hits with 2,000 events per second; idle | ${milliseconds(hits.busy)} | ${milliseconds(hits.quiet)} | ${withRange(hits.multiple, 2)} | at most 1.5 |`,
     )
-    console.log(`| 99th percentile of hits with those events on h3 instead | | ${hits.floor.toFixed(2)} ms | | |`)
+    console.log(`| 99th percentile of hits with those events on h3 instead | | ${milliseconds(hits.floor)} | | |`)
     console.log(
       `\nEvents, 99th percentile: ${hits.events.toFixed(1)} ms at 2,000 per second while statistics are requested.`,
     )
   }
   for (const { connections, p99 } of http ?? [])
-    console.log(`\nEvents, 99th percentile: ${p99.toFixed(1)} ms at full speed over ${connections} connections.`)
+    console.log(`\nEvents, 99th percentile: ${withRange(p99, 1)} ms at full speed over ${connections} connections.`)
   if (statistics !== null)
     console.log(
       `\nStatistics over ${number(statistics.events)} events: ${statistics.slowest.toFixed(1)} ms for the slowest range (target: under 50).`,

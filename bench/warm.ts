@@ -1,11 +1,11 @@
 /**
  * Claim: a warmup fetches pages nearly as fast as the shop can deliver them.
  *
- *   npx node bench/warm.ts [--rounds 3] [--concurrency 8] [--fast] [--troubled] [--json]
+ *   npx node bench/warm.ts [--rounds 5] [--concurrency 8] [--fast] [--troubled] [--json]
  *
  * Alternately warms the demo shop (with realistic response times; `--fast`: without) into an empty cache with `warmup:start --wait`, and
  * fetches its pages with `wrk` at the same concurrency. Pages per second are those of the warming alone, from the run's record, without
- * the start of the program and the reading of the sitemaps. Prints medians over the rounds.
+ * the start of the program and the reading of the sitemaps. Prints medians and ranges over the rounds.
  *
  * `--troubled`: warms through a relay instead of comparing with `wrk`, once as it is and once with every tenth page answering 503. The
  * retries of those pages are about a third more requests, so a ratio around 0.6 means that the other pages are not slowed down.
@@ -19,12 +19,12 @@ import { parseArgs } from 'node:util'
 import { startChild } from '../test/helpers/child.ts'
 import { runProgram } from '../test/helpers/daemon.ts'
 import { scratch } from '../test/helpers/scratch.ts'
-import { median } from './lib/statistics.ts'
+import { median, withRange } from './lib/statistics.ts'
 import { load } from './lib/wrk.ts'
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '5' },
     concurrency: { type: 'string', default: '8' },
     fast: { type: 'boolean', default: false },
     troubled: { type: 'boolean', default: false },
@@ -135,15 +135,13 @@ async function startRelay(shop: string) {
 
 function report(rounds: readonly { warm: number; rival: number }[], pages: number): void {
   const rival = values.troubled ? 'untroubled' : 'wrk'
-  const result = {
-    pages,
-    concurrency,
-    warm: median(rounds.map((round) => round.warm)),
-    [rival]: median(rounds.map((round) => round.rival)),
-    ratio: median(rounds.map((round) => round.warm / round.rival)),
+  const [warmed, rivals] = [rounds.map((round) => round.warm), rounds.map((round) => round.rival)]
+  const ratios = rounds.map((round) => round.warm / round.rival)
+  if (values.json) {
+    const medians = { warm: median(warmed), [rival]: median(rivals), ratio: median(ratios) }
+    return console.log(JSON.stringify({ pages, concurrency, ...medians, rounds }))
   }
-  if (values.json) return console.log(JSON.stringify(result))
   console.log(`| ${pages} pages, ${concurrency} concurrent | pages per second |\n|---|---|`)
-  console.log(`| warmup:start --wait | ${result.warm.toFixed(1)} |\n| ${rival} | ${Number(result[rival]).toFixed(1)} |`)
-  console.log(`\nwarmup ÷ ${rival}: ${result.ratio.toFixed(2)}`)
+  console.log(`| warmup:start --wait | ${withRange(warmed, 1)} |\n| ${rival} | ${withRange(rivals, 1)} |`)
+  console.log(`\nwarmup ÷ ${rival}: ${withRange(ratios, 2)}`)
 }
