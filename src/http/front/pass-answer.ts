@@ -48,6 +48,15 @@ function withLength(headers: readonly HeaderPair[], length: number): readonly He
   return hasField(headers, 'content-length') ? headers : [...headers, ['Content-Length', String(length)]]
 }
 
+/**
+ * Answers that are ready in one turn of the event loop are written together: the kernel then wakes a client once for several
+ * (docs/decisions/0165-answers-of-a-turn-together.md). A stream may fail before its turn, and is read at once.
+ */
+export function writeTogether({ body }: Pick<Answer, 'body'>, write: () => void): void {
+  if (body === null || typeof body === 'string' || Buffer.isBuffer(body)) setImmediate(write)
+  else write()
+}
+
 /** What an answer's body comes from: the exchange with the shop, or a stream. */
 export type Source = Pick<Exchange, 'abort' | 'pause' | 'resume'>
 

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net'
 import type { PassedVisit } from '../../cache/pass-through.ts'
-import { visitorLeft, type CacheAnswer } from '../../cache/visit.ts'
+import { visitorLeft } from '../../cache/visit.ts'
 import { refuserFor } from './error-page.ts'
 import type { FrontOptions } from './front-options.ts'
 import { ownPathOf } from './handle-request.ts'
 import { answerOwn } from './own-request.ts'
-import { PassAnswer, type PassConnection } from './pass-answer.ts'
+import { PassAnswer, writeTogether, type PassConnection } from './pass-answer.ts'
 import { toPassRequest, type PassRequest } from './pass-request.ts'
 import type { PlainRequest } from './plain-request.ts'
 import { endGently } from './refuse.ts'
@@ -152,7 +152,7 @@ export class PassReader implements PassConnection {
     const onInterim = answer.onInterim.bind(answer)
     const whole = { ...routed.visit, body: null, signal: gone.signal, onInterim }
     cache.answerRouted({ visit: whole, found: routed.found }, answer.refuse).then(
-      (given) => respondTogether(answer, given),
+      (given) => writeTogether(given, () => answer.respond(given)),
       (error: unknown) => answer.onFault(error),
     )
     return true
@@ -163,15 +163,6 @@ export class PassReader implements PassConnection {
     this.#passing = null
     passing?.end()
   }
-}
-
-/**
- * Answers that are ready in one turn of the event loop are written together: the kernel then wakes a client once for several
- * (docs/decisions/0165-answers-of-a-turn-together.md). A stream may fail before its turn, and is read at once.
- */
-function respondTogether(answer: PassAnswer, given: CacheAnswer): void {
-  if (given.body === null || Buffer.isBuffer(given.body)) setImmediate(() => answer.respond(given))
-  else answer.respond(given)
 }
 
 /** The request as the cache sees it, like that of Node's server. */
