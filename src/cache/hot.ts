@@ -121,14 +121,14 @@ export class HotPath {
 
   /** Reads the page that a request selects from the disk, perhaps into memory; null where that takes time, or nothing is fresh. */
   #load(key: string, request: HotRequest, selecting: SelectingFields, now: number): readonly MemoryEntry[] | null {
-    const fence = this.#store.fence()
+    this.#store.trustPoll()
     const pages = this.#store.find(key)
     if (request.range !== null && pages.some((page) => page.range !== null)) return null
     const page = pages.find((each) => this.#mayServe(each, selecting))
     if (page === undefined || page.fragments !== undefined) return null
     if (now >= page.staleAt || page.noCache || !this.#memory.takes(page.size)) return null
     const body = this.#store.readBodyNow(page)
-    return body === null || !this.#store.holds(fence) ? null : [this.#memory.set(page, page.encoding, body)]
+    return body === null ? null : [this.#memory.set(page, page.encoding, body)]
   }
 
   /** Counts a hit and the time it took, in milliseconds. */

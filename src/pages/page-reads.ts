@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3'
 import type { Page, PageType } from './page.ts'
 import type { PageFilter, PageSort, Selection } from './page-store.ts'
 import { searchTagsOf, sharedAmongQueries } from './search-tags.ts'
-import { hashKey, pageColumns, toPage, urlOf, type PageRow } from './page-row.ts'
+import { columnsOfKey, hashKey, pageColumns, toPage, urlOf, type PageRow } from './page-row.ts'
 import type { Counters } from './counters.ts'
 
 /** Where a body is stored, and how to verify it. */
@@ -34,7 +34,7 @@ export interface IndexedKey {
 export class PageReads {
   readonly #database: Database
   readonly #counters: Counters
-  readonly #findQuery: Statement<[string, number, string, number], PageRow>
+  readonly #findQuery: Statement<[string, number, string, number], Omit<PageRow, 'key' | 'url'>>
   readonly #findByUrlQuery: Statement<[string], PageRow>
   readonly #sinceQuery: Statement<[number, number, string, number], { id: number; key: string }>
   #countOfFilesQuery: Statement<[string, number, number], number> | null = null
@@ -55,7 +55,7 @@ export class PageReads {
     this.#database = database
     this.#counters = counters
     this.#findQuery = database.prepare(`
-      SELECT ${pageColumns} FROM page p WHERE p.url = ? AND p.key_hash = ? AND p.key = ? AND p.delete_at > ? AND ${live}`)
+      SELECT ${columnsOfKey} FROM page p WHERE p.url = ? AND p.key_hash = ? AND p.key = ? AND p.delete_at > ? AND ${live}`)
     this.#sinceQuery = database.prepare(`
       SELECT id, key FROM page WHERE id > ? AND id <= ? AND file NOT IN (SELECT value FROM json_each(?)) LIMIT ?`)
     this.#lastPageQuery = database.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'page'`).pluck()
@@ -128,8 +128,9 @@ export class PageReads {
   /** A second look-up of a key needs no query until `forget` is called. */
   find(key: string, now: number): Page[] {
     if (this.#found?.key !== key) {
-      const hash = hashKey(key)
-      const rows = this.known?.mayHold(hash) === false ? [] : this.#findQuery.all(urlOf(key), hash, key, now)
+      const [hash, url] = [hashKey(key), urlOf(key)]
+      const found = this.known?.mayHold(hash) === false ? [] : this.#findQuery.all(url, hash, key, now)
+      const rows = found.map((row) => Object.assign(row, { key, url }))
       this.#found = { key, rows, pages: rows.map(toPage) }
     }
     const { pages } = this.#found

@@ -145,6 +145,11 @@ export interface PageStore {
    */
   poll(): void
   /**
+   * Lets the last poll stand for one in this callback of the event loop. For a request that is answered from here without waiting, if that
+   * poll was in the same turn: the request had arrived before.
+   */
+  trustPoll(): void
+  /**
    * Why nothing is readable now, as an error for operators (STORE_BUSY, STORE_FULL); null while it is. Visitors bypass
    * the cache meanwhile.
    */
