@@ -5,7 +5,7 @@
  *
  * Visits cached pages at a fixed rate: in turn on an idle daemon, while commands run that do not ask it, and while `cache:stats`,
  * `vendor:cache:clear --type buybox` and `warmup:start --wait` run continuously. That work runs for a while before the first round.
- * Prints medians over the rounds; the ratios are those of the 99th percentiles. The daemon runs on core 0; visitors, shop and commands
+ * Prints medians and ranges over the rounds; the ratios are those of the 99th percentiles. The daemon runs on core 0; visitors, shop and commands
  * share core 1, the latter two only while the visitors leave it idle. The second turn shows what commands alone do to them there.
  */
 import { execFile } from 'node:child_process'

@@ -106,7 +106,7 @@ async function timed(work: () => Promise<unknown>): Promise<number[]> {
 
 function print(): void {
   const columns = (cells: readonly string[]) =>
-    cells.map((cell, n) => (n === 0 ? cell.padEnd(38) : cell.padStart(28))).join('')
+    cells.map((cell, n) => (n === 0 ? cell.padEnd(38) : cell.padStart(32))).join('')
   console.log(columns(['median, ms', values.small, values.big, 'growth']))
   for (const [name, one] of Object.entries(small)) {
     const many = big[name]!

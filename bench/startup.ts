@@ -46,7 +46,7 @@ try {
   for (const [index, { name, target }] of candidates.entries()) {
     const own = times[index]!
     console.log(
-      `${name.padEnd(30)} ${withRange(own, 0).padEnd(16)} ms   ${(median(own) / bare).toFixed(2)} x   (at most ${target.toFixed(1)} x)`,
+      `${name.padEnd(30)} ${`${withRange(own, 0)} ms`.padEnd(20)} ${(median(own) / bare).toFixed(2)} x   (at most ${target.toFixed(1)} x)`,
     )
   }
 } finally {

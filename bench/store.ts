@@ -4,8 +4,8 @@
  *   npx node bench/store.ts [--small 10000] [--big 1000000] [--rounds 1] [--json]
  *
  * For each size, fills a store in a separate process (small bodies, three tags per page), reopens it and measures: memory of a process
- * that has it open, look-up, statistics, a purge of 1 % by tag, clear by type, clear. An operation that can be
- * repeated counts with its median. With several rounds, prints medians and ranges. Growth is the larger store's value divided by the smaller one's.
+ * that has it open, look-up, statistics, a purge of 1 % by tag, clear by type, clear. Operations that can be
+ * repeated are reported as medians. With several rounds, prints medians and ranges. Growth is the larger store's value divided by the smaller one's.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -75,7 +75,7 @@ async function run(part: 'fill' | 'measure', directory: string, pages: number): 
 
 function print(): void {
   const columns = (cells: readonly string[]) =>
-    cells.map((cell, n) => (n === 0 ? cell.padEnd(28) : cell.padStart(28))).join('')
+    cells.map((cell, n) => (n === 0 ? cell.padEnd(28) : cell.padStart(32))).join('')
   console.log(columns(['', values.small, values.big, 'growth']))
   for (const [name, title] of lines) {
     const [few, many] = [small, big].map((rounds) => rounds.map((round) => round[name])) as [number[], number[]]

@@ -5,7 +5,7 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2
 }
 
-/** The median and, of several values, the range: `2.1 (1.8 to 2.5)`. @param shown formats a value; a number is that of its decimals */
+/** The median and, of several values, the range: `2.1 (1.8 to 2.5)`. @param shown formats a value; a number: how many decimals to show */
 export function withRange(values: readonly number[], shown: number | ((value: number) => string)): string {
   const format = typeof shown === 'number' ? (value: number) => value.toFixed(shown) : shown
   const middle = format(median(values))

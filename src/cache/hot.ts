@@ -76,7 +76,7 @@ export class HotPath {
   constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock, standing?: () => Standing) {
     this.#options = options
     this.#store = store
-    this.#poll = oncePerTurn(() => store.poll())
+    this.#poll = oncePerTurn(() => store.pollForTurn())
     this.#memory = memory
     this.#now = now
     this.#standing = standing

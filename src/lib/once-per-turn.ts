@@ -1,9 +1,13 @@
 import type { Performance } from 'node:perf_hooks'
 
-/** The number of the current turn of the event loop, which begins when libuv has collected what has arrived. */
+/**
+ * The number of the current turn of the event loop, which begins when libuv has collected what has arrived. Where that is very much, libuv
+ * collects again in the same iteration; the number of events that it has handled tells these turns apart.
+ */
 export function currentTurn(): number {
   // Not imported: the module takes milliseconds, which commands need not wait for. The types of browsers lack this property.
-  return (performance as unknown as Performance).nodeTiming.uvMetricsInfo.loopCount
+  const { loopCount, events } = (performance as unknown as Performance).nodeTiming.uvMetricsInfo
+  return loopCount + events
 }
 
 /**

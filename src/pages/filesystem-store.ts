@@ -79,7 +79,9 @@ class FilesystemStore implements PageStore {
   readonly heldAtLastPoll = (fence: Fence): boolean => this.#shared.heldAtLastPoll(fence)
   readonly deadSize = (): number => this.#shared.read(0, (index) => index.counters.deadSize())
   readonly announce = <Result>(work: Promise<Result>): Promise<Result> => this.#queue?.gathering.announce(work) ?? work
-  readonly trustPoll = (): void => this.#shared.trustPoll()
+  readonly poll = (): void => this.#shared.poll()
+  readonly fault = (): PagecacheError | null => this.#shared.fault()
+  readonly trustPoll = (): void => this.#shared.lastPoll.trust(this.#shared.current)
   readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
   readonly unreleased = (before: number): number[] => readUnreleased(this.#shared, this.#options.directory, before)
 
@@ -114,12 +116,9 @@ class FilesystemStore implements PageStore {
     return new WriteQueue({ ...rest, shared: this.#shared, writer, compression })
   }
 
-  poll(): void {
-    this.#shared.poll()
-  }
-
-  fault(): PagecacheError | null {
-    return this.#shared.fault()
+  pollForTurn(): void {
+    this.poll()
+    this.#shared.lastPoll.offer()
   }
 
   onRemoved(listener: (selection: Selection) => void): void {

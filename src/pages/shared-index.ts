@@ -35,7 +35,7 @@ export class SharedIndex {
   #version = 0
   #seen = 0 // The last removal known to the listeners.
   #lookedAt = 0
-  readonly #lastPoll = new LastPoll()
+  readonly lastPoll = new LastPoll()
   #isUsed = false // Since the last check of the files.
   #closed = false
   readonly #warning: FailureWarning
@@ -78,20 +78,17 @@ export class SharedIndex {
   /** Looks once per callback of the event loop and the promises that follow it: meanwhile no request arrives. A commit of this thread is seen at once. */
   poll(): void {
     const index = this.#index
-    if (index === null || this.#lastPoll.isCurrent) return
-    this.#lastPoll.begin(index)
+    if (index === null || this.lastPoll.isCurrent) return
+    this.lastPoll.begin(index)
     this.#isUsed = true
     try {
       if (performance.now() - this.#lookedAt > trustedFor && this.look()) return
       const version = index.dataVersion()
       if (version !== this.#version) this.catchUp(version)
     } catch (error) {
+      this.lastPoll.fail()
       this.fail(error)
     }
-  }
-
-  trustPoll(): void {
-    if (this.#index !== null) this.#lastPoll.trust(this.#index)
   }
 
   /** Reads new removals and notifies the listeners. */

@@ -34,6 +34,9 @@ it('asks for other processes once in a callback and the promises that follow it,
   expect(asked.mock.calls.length).toBeGreaterThan(before)
 })
 
+/** The end of this callback, in the same turn. */
+const nextCallback = () => new Promise<void>((resolve) => process.nextTick(resolve))
+
 it('with a trusted poll reads what is stored now without asking for other processes, until a commit of its thread', async () => {
   const { pages, directory } = await openPages()
   const { pages: other } = await openPages({ directory })
@@ -41,11 +44,11 @@ it('with a trusted poll reads what is stored now without asking for other proces
   const stranger = new Database(placesIn(directory).index)
   onTestFinished(() => void stranger.close())
   await nextTurn()
-  pages.poll()
+  pages.pollForTurn()
   expect(pages.find(draft('a').key)).toHaveLength(1)
   const asked = vi.spyOn(PageIndex.prototype, 'dataVersion')
   onTestFinished(() => asked.mockRestore())
-  await new Promise<void>((resolve) => process.nextTick(resolve))
+  await nextCallback()
   asked.mockClear()
   stranger.prepare('UPDATE stat SET epoch = epoch + 1').run()
   pages.trustPoll()
@@ -56,6 +59,24 @@ it('with a trusted poll reads what is stored now without asking for other proces
   pages.trustPoll()
   expect(pages.find(draft('b').key)).toHaveLength(1)
   expect(asked).toHaveBeenCalled()
+})
+
+it.each(['in an earlier turn', 'that failed'])('does not trust a poll %s', async (which) => {
+  const { pages } = await openPages()
+  await nextTurn()
+  const asked = vi.spyOn(PageIndex.prototype, 'dataVersion')
+  onTestFinished(() => asked.mockRestore())
+  if (which === 'that failed')
+    asked.mockImplementationOnce(() => {
+      throw Object.assign(new Error('The index is locked'), { code: 'SQLITE_BUSY' })
+    })
+  pages.pollForTurn()
+  expect(asked).toHaveBeenCalledTimes(1)
+  await (which === 'that failed' ? nextCallback() : nextTurn())
+  asked.mockClear()
+  pages.trustPoll()
+  pages.find('any')
+  expect(asked).toHaveBeenCalledTimes(1)
 })
 
 it('a removal is noticed at the next look when the log could not be read at the first one', async () => {

@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { OwnPath } from '../../cache/own-path.ts'
 import type { FrontOptions } from './front-options.ts'
-import { writeTogether, type PassAnswer } from './pass-answer.ts'
+import type { PassAnswer } from './pass-answer.ts'
 import type { PassRequest } from './pass-request.ts'
 import type { RequestRecord } from './request-record.ts'
 
@@ -20,7 +20,7 @@ export function answerOwn(
   record.setResult(place.kind === 'stage' ? 'stage' : 'own')
   options.answerOwn(place, incoming, record.accepted!, {
     send: (given, extra = []) =>
-      writeTogether(given, () => answer.send({ ...given, headers: [...given.headers, ...extra] })),
+      answer.writeTogether(given, () => answer.send({ ...given, headers: [...given.headers, ...extra] })),
     invite: () => {},
     // Only a POST is forwarded.
     pass: () => Promise.resolve(false),

@@ -48,15 +48,6 @@ function withLength(headers: readonly HeaderPair[], length: number): readonly He
   return hasField(headers, 'content-length') ? headers : [...headers, ['Content-Length', String(length)]]
 }
 
-/**
- * Answers that are ready in one turn of the event loop are written together: the kernel then wakes a client once for several
- * (docs/decisions/0165-answers-of-a-turn-together.md). A stream may fail before its turn, and is read at once.
- */
-export function writeTogether({ body }: Pick<Answer, 'body'>, write: () => void): void {
-  if (body === null || typeof body === 'string' || Buffer.isBuffer(body)) setImmediate(write)
-  else write()
-}
-
 /** What an answer's body comes from: the exchange with the shop, or a stream. */
 export type Source = Pick<Exchange, 'abort' | 'pause' | 'resume'>
 
@@ -131,6 +122,24 @@ export class PassAnswer implements PassSink {
   abandon(): void {
     this.#ended = true
     this.source?.abort()
+  }
+
+  /**
+   * Answers that are ready in one turn of the event loop are written together: the kernel then wakes a client once for several
+   * (docs/decisions/0165-answers-of-a-turn-together.md). A stream may fail before its turn, and is read at once.
+   *
+   * @param write sends the answer
+   */
+  writeTogether({ body }: Answer, write: () => void): void {
+    if (body !== null && typeof body !== 'string' && !Buffer.isBuffer(body)) return write()
+    setImmediate(() => {
+      try {
+        write()
+      } catch (error) {
+        this.#connection.onError('Could not answer a request', error)
+        this.#connection.socket.destroy()
+      }
+    })
   }
 
   /** Sends an answer of the cache. */

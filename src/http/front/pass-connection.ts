@@ -5,7 +5,7 @@ import { refuserFor } from './error-page.ts'
 import type { FrontOptions } from './front-options.ts'
 import { ownPathOf } from './handle-request.ts'
 import { answerOwn } from './own-request.ts'
-import { PassAnswer, writeTogether, type PassConnection } from './pass-answer.ts'
+import { PassAnswer, type PassConnection } from './pass-answer.ts'
 import { toPassRequest, type PassRequest } from './pass-request.ts'
 import type { PlainRequest } from './plain-request.ts'
 import { endGently } from './refuse.ts'
@@ -152,7 +152,7 @@ export class PassReader implements PassConnection {
     const onInterim = answer.onInterim.bind(answer)
     const whole = { ...routed.visit, body: null, signal: gone.signal, onInterim }
     cache.answerRouted({ visit: whole, found: routed.found }, answer.refuse).then(
-      (given) => writeTogether(given, () => answer.respond(given)),
+      (given) => answer.writeTogether(given, () => answer.respond(given)),
       (error: unknown) => answer.onFault(error),
     )
     return true
