@@ -20,7 +20,7 @@ function open(method: string) {
     socket: Object.assign(socket, { setTimeout: () => {} }) as unknown as Socket,
     isLast: false,
     stall: 1000,
-    onError: () => {},
+    onError: vi.fn<() => void>(),
     onAnswered: vi.fn<() => void>(),
   }
   const record = { bytes: 0, beginAnswer: () => {} } as unknown as RequestRecord
@@ -67,4 +67,27 @@ it.each([
   answer.send({ status, headers: [], body: null })
   await until(() => expect(text()).toContain('\r\n\r\n'))
   expect(text()).not.toMatch(/content-length/i)
+})
+
+it('answers of a turn are written at its end, but not to a visitor who has left by then', async () => {
+  const [stays, leaves] = [open('GET'), open('GET')]
+  for (const { answer } of [stays, leaves]) {
+    const given = { status: 200, headers: [], body: 'page' }
+    answer.writeTogether(given, () => answer.send(given))
+  }
+  leaves.answer.abandon()
+  expect(stays.text()).toBe('')
+  await until(() => expect(stays.text()).toMatch(/\r\n\r\npage$/))
+  expect(stays.connection.onAnswered).toHaveBeenCalledOnce()
+  expect(leaves.text()).toBe('')
+})
+
+it('an answer that cannot be written ends its connection and is reported', async () => {
+  const { answer, connection } = open('GET')
+  const error = new Error('no memory')
+  answer.writeTogether({ status: 200, headers: [], body: 'page' }, () => {
+    throw error
+  })
+  await until(() => expect(connection.socket.destroyed).toBe(true))
+  expect(connection.onError).toHaveBeenCalledExactlyOnceWith('Could not answer a request', error)
 })
