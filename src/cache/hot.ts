@@ -76,7 +76,7 @@ export class HotPath {
   constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock, standing?: () => Standing) {
     this.#options = options
     this.#store = store
-    this.#poll = oncePerTurn(() => store.pollForTurn())
+    this.#poll = oncePerTurn(() => store.poll())
     this.#memory = memory
     this.#now = now
     this.#standing = standing
@@ -121,14 +121,14 @@ export class HotPath {
 
   /** Reads the page that a request selects from the disk, perhaps into memory; null where that takes time, or nothing is fresh. */
   #load(key: string, request: HotRequest, selecting: SelectingFields, now: number): readonly MemoryEntry[] | null {
-    this.#store.trustPoll()
+    const fence = this.#store.fence()
     const pages = this.#store.find(key)
     if (request.range !== null && pages.some((page) => page.range !== null)) return null
     const page = pages.find((each) => this.#mayServe(each, selecting))
     if (page === undefined || page.fragments !== undefined) return null
     if (now >= page.staleAt || page.noCache || !this.#memory.takes(page.size)) return null
     const body = this.#store.readBodyNow(page)
-    return body === null ? null : [this.#memory.set(page, page.encoding, body)]
+    return body === null || !this.#store.holds(fence) ? null : [this.#memory.set(page, page.encoding, body)]
   }
 
   /** Counts a hit and the time it took, in milliseconds. */

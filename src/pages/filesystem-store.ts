@@ -79,9 +79,6 @@ class FilesystemStore implements PageStore {
   readonly heldAtLastPoll = (fence: Fence): boolean => this.#shared.heldAtLastPoll(fence)
   readonly deadSize = (): number => this.#shared.read(0, (index) => index.counters.deadSize())
   readonly announce = <Result>(work: Promise<Result>): Promise<Result> => this.#queue?.gathering.announce(work) ?? work
-  readonly poll = (): void => this.#shared.poll()
-  readonly fault = (): PagecacheError | null => this.#shared.fault()
-  readonly trustPoll = (): void => this.#shared.lastPoll.trust(this.#shared.current)
   readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
   readonly unreleased = (before: number): number[] => readUnreleased(this.#shared, this.#options.directory, before)
 
@@ -116,9 +113,12 @@ class FilesystemStore implements PageStore {
     return new WriteQueue({ ...rest, shared: this.#shared, writer, compression })
   }
 
-  pollForTurn(): void {
-    this.poll()
-    this.#shared.lastPoll.offer()
+  poll(): void {
+    this.#shared.poll()
+  }
+
+  fault(): PagecacheError | null {
+    return this.#shared.fault()
   }
 
   onRemoved(listener: (selection: Selection) => void): void {

@@ -144,10 +144,6 @@ export interface PageStore {
    * Call it before each use of a memory tier.
    */
   poll(): void
-  /** Polls for all visitors' requests of this turn of the event loop, which had arrived before it began. */
-  pollForTurn(): void
-  /** Lets `pollForTurn` of this turn stand for a poll in this callback of it. */
-  trustPoll(): void
   /**
    * Why nothing is readable now, as an error for operators (STORE_BUSY, STORE_FULL); null while it is. Visitors bypass
    * the cache meanwhile.

@@ -4,8 +4,7 @@ import { discard, openUnlessLeft, removeTrash } from './clear.ts'
 import { busy, faultOf, isStatementFault, nameOf, unreadable, unwritable, type StorageFault } from './faults.ts'
 import { FailureWarning } from './failure-warning.ts'
 import type { KnownKeys } from './known-keys.ts'
-import { LastPoll } from './last-poll.ts'
-import type { PageIndex } from './page-index.ts'
+import { PageIndex } from './page-index.ts'
 import type { Fence, Selection } from './page-store.ts'
 import { identityLater, identityOf, vitalParts, type Places } from './places.ts'
 import { Renewals } from './renewals.ts'
@@ -14,6 +13,8 @@ import { Renewals } from './renewals.ts'
 const watchIntervals = { used: 250, idle: 750 }
 /** After a pause this long in milliseconds (stopped process, blocked event loop) the files are checked before use. */
 const trustedFor = 1_000
+/** Differs from every data version. */
+const unknownVersion = -1
 
 export interface SharedIndexOptions {
   places: Places
@@ -35,7 +36,7 @@ export class SharedIndex {
   #version = 0
   #seen = 0 // The last removal known to the listeners.
   #lookedAt = 0
-  readonly lastPoll = new LastPoll()
+  #polledAt: number | null = null // The commits of this thread at the last poll; null: it is to poll.
   #isUsed = false // Since the last check of the files.
   #closed = false
   readonly #warning: FailureWarning
@@ -78,25 +79,28 @@ export class SharedIndex {
   /** Looks once per callback of the event loop and the promises that follow it: meanwhile no request arrives. A commit of this thread is seen at once. */
   poll(): void {
     const index = this.#index
-    if (index === null || this.lastPoll.isCurrent) return
-    this.lastPoll.begin(index)
+    if (index === null || this.#polledAt === PageIndex.commits) return
+    if (this.#polledAt === null) process.nextTick(this.#forgetPoll)
+    this.#polledAt = PageIndex.commits
     this.#isUsed = true
+    index.reads.forget()
     try {
       if (performance.now() - this.#lookedAt > trustedFor && this.look()) return
       const version = index.dataVersion()
       if (version !== this.#version) this.catchUp(version)
     } catch (error) {
-      this.lastPoll.fail()
       this.fail(error)
     }
   }
+
+  readonly #forgetPoll = () => void (this.#polledAt = null)
 
   /** Reads new removals and notifies the listeners. */
   catchUp(version = this.#index?.dataVersion() ?? 0): void {
     const index = this.#index
     if (index === null) return
-    // Differs from every version until all is read: a failure must not hide what has changed.
-    this.#version = Number.NaN
+    // Until all is read: a failure must not hide what has changed.
+    this.#version = unknownVersion
     const news = index.log.news()
     if (news.cleared !== 0 || news.generation !== index.generation) this.#leave(index)
     else if (news.floor > this.#seen) {

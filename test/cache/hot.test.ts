@@ -207,7 +207,7 @@ it('looks for purges once per turn of the event loop, whichever phase of it a re
   onTestFinished(() => site.close())
   site.answers({ fields, body: html })
   await site.visit('/a')
-  const poll = vi.spyOn(site.store, 'pollForTurn')
+  const poll = vi.spyOn(site.store, 'poll')
   const visits: Promise<Seen>[] = []
   // The hot path answers before `visit` returns.
   const twice = () => visits.push(site.visit('/a'), site.visit('/a'))

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import Database from 'better-sqlite3'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { openPages as openIndex } from '../../src/pages/clear.ts'
 import { PageIndex } from '../../src/pages/page-index.ts'
@@ -32,51 +31,6 @@ it('asks for other processes once in a callback and the promises that follow it,
   const before = asked.mock.calls.length
   expect(pages.find(draft('a').key)).toHaveLength(1)
   expect(asked.mock.calls.length).toBeGreaterThan(before)
-})
-
-/** The end of this callback, in the same turn. */
-const nextCallback = () => new Promise<void>((resolve) => process.nextTick(resolve))
-
-it('with a trusted poll reads what is stored now without asking for other processes, until a commit of its thread', async () => {
-  const { pages, directory } = await openPages()
-  const { pages: other } = await openPages({ directory })
-  await store(pages, 'a')
-  const stranger = new Database(placesIn(directory).index)
-  onTestFinished(() => void stranger.close())
-  await nextTurn()
-  pages.pollForTurn()
-  expect(pages.find(draft('a').key)).toHaveLength(1)
-  const asked = vi.spyOn(PageIndex.prototype, 'dataVersion')
-  onTestFinished(() => asked.mockRestore())
-  await nextCallback()
-  asked.mockClear()
-  stranger.prepare('UPDATE stat SET epoch = epoch + 1').run()
-  pages.trustPoll()
-  expect(pages.find(draft('a').key)).toEqual([])
-  expect(asked).not.toHaveBeenCalled()
-  await store(other, 'b')
-  asked.mockClear()
-  pages.trustPoll()
-  expect(pages.find(draft('b').key)).toHaveLength(1)
-  expect(asked).toHaveBeenCalled()
-})
-
-it.each(['in an earlier turn', 'that failed'])('does not trust a poll %s', async (which) => {
-  const { pages } = await openPages()
-  await nextTurn()
-  const asked = vi.spyOn(PageIndex.prototype, 'dataVersion')
-  onTestFinished(() => asked.mockRestore())
-  if (which === 'that failed')
-    asked.mockImplementationOnce(() => {
-      throw Object.assign(new Error('The index is locked'), { code: 'SQLITE_BUSY' })
-    })
-  pages.pollForTurn()
-  expect(asked).toHaveBeenCalledTimes(1)
-  await (which === 'that failed' ? nextCallback() : nextTurn())
-  asked.mockClear()
-  pages.trustPoll()
-  pages.find('any')
-  expect(asked).toHaveBeenCalledTimes(1)
 })
 
 it('a removal is noticed at the next look when the log could not be read at the first one', async () => {
