@@ -69,7 +69,7 @@ export class HotPath {
   readonly #standing: (() => Standing) | undefined
   /** By scheme, host and target as they were sent; null: the hot path does not serve the URL. */
   readonly #urls = new Map<string, KeyedUrl | null>()
-  /** Sees every invalidation that was acknowledged before any of the requests answered in this turn was sent. */
+  /** Sees every invalidation that was acknowledged before this turn of the event loop began. */
   readonly #poll: () => void
   readonly #tellingCookies: readonly string[]
 

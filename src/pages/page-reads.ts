@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3'
 import type { Page, PageType } from './page.ts'
 import type { PageFilter, PageSort, Selection } from './page-store.ts'
 import { searchTagsOf, sharedAmongQueries } from './search-tags.ts'
-import { columnsOfKey, hashKey, pageColumns, toPage, urlOf, type PageRow } from './page-row.ts'
+import { columnsBesidesKey, hashKey, pageColumns, toPage, urlOf, type PageRow } from './page-row.ts'
 import type { Counters } from './counters.ts'
 
 /** Where a body is stored, and how to verify it. */
@@ -55,7 +55,7 @@ export class PageReads {
     this.#database = database
     this.#counters = counters
     this.#findQuery = database.prepare(`
-      SELECT ${columnsOfKey} FROM page p WHERE p.url = ? AND p.key_hash = ? AND p.key = ? AND p.delete_at > ? AND ${live}`)
+      SELECT ${columnsBesidesKey} FROM page p WHERE p.url = ? AND p.key_hash = ? AND p.key = ? AND p.delete_at > ? AND ${live}`)
     this.#sinceQuery = database.prepare(`
       SELECT id, key FROM page WHERE id > ? AND id <= ? AND file NOT IN (SELECT value FROM json_each(?)) LIMIT ?`)
     this.#lastPageQuery = database.prepare<[], number>(`SELECT seq FROM sqlite_sequence WHERE name = 'page'`).pluck()

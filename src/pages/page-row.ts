@@ -24,10 +24,10 @@ export interface PageRow {
 }
 
 /** All columns of a `PageRow` but those that a look-up by key knows. */
-export const columnsOfKey =
+export const columnsBesidesKey =
   'p.id, p.type, p.used_at, p.hits, p.hit_us, p.size, p.file, p.file_size, p.at, p.digest, p.record, p.seal, (SELECT z.at FROM stale z WHERE z.page_id = p.id) AS stale_at'
 
-export const pageColumns = `p.key, p.url, ${columnsOfKey}`
+export const pageColumns = `p.key, p.url, ${columnsBesidesKey}`
 
 /** All columns of a page except its id. */
 export const storedColumns = `key_hash, type, epoch, used_at, hits, hit_us, size, original_size, generation_us, cached_at,
