@@ -70,13 +70,13 @@ export class HotPath {
   /** By scheme, host and target as they were sent; null: the hot path does not serve the URL. */
   readonly #urls = new Map<string, KeyedUrl | null>()
   /** Sees every invalidation that was acknowledged before this turn of the event loop began. */
-  readonly #poll: () => void
+  readonly #pollOfTurn: () => void
   readonly #tellingCookies: readonly string[]
 
   constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock, standing?: () => Standing) {
     this.#options = options
     this.#store = store
-    this.#poll = oncePerTurn(() => store.poll())
+    this.#pollOfTurn = oncePerTurn(() => store.poll())
     this.#memory = memory
     this.#now = now
     this.#standing = standing
@@ -88,8 +88,12 @@ export class HotPath {
     ]
   }
 
-  /** The view to send; null when the request needs more than a memory lookup. */
-  find(request: HotRequest): View | null {
+  /**
+   * The view to send; null when the request needs more than a memory lookup.
+   *
+   * @param beganEarlier whether the request had begun to arrive before this turn of the event loop
+   */
+  find(request: HotRequest, beganEarlier = false): View | null {
     const site = `${request.scheme}://${request.host}${request.target}`
     const keyed = this.#keyedUrl(request, site)
     if (keyed === null) return null
@@ -98,10 +102,12 @@ export class HotPath {
     const selecting = this.#selecting(keyed, request)
     const key = this.#key(keyed, request, selecting)
     if (key === null) return null
-    this.#poll()
+    if (beganEarlier) this.#pollOfTurn()
+    else this.#store.poll()
     const now = this.#now()
     const inMemory = this.#memory.get(key)
-    const entries = inMemory ?? this.#load(key, request, selecting, now)
+    const load = () => this.#load(key, request, selecting, now)
+    const entries = inMemory ?? (beganEarlier ? this.#store.asOfTurn(load) : load())
     if (entries === null) return null
     let found: MemoryEntry | null = null
     for (const entry of entries) {
@@ -121,14 +127,13 @@ export class HotPath {
 
   /** Reads the page that a request selects from the disk, perhaps into memory; null where that takes time, or nothing is fresh. */
   #load(key: string, request: HotRequest, selecting: SelectingFields, now: number): readonly MemoryEntry[] | null {
-    const fence = this.#store.fence()
     const pages = this.#store.find(key)
     if (request.range !== null && pages.some((page) => page.range !== null)) return null
     const page = pages.find((each) => this.#mayServe(each, selecting))
     if (page === undefined || page.fragments !== undefined) return null
     if (now >= page.staleAt || page.noCache || !this.#memory.takes(page.size)) return null
     const body = this.#store.readBodyNow(page)
-    return body === null || !this.#store.holds(fence) ? null : [this.#memory.set(page, page.encoding, body)]
+    return body === null ? null : [this.#memory.set(page, page.encoding, body)]
   }
 
   /** Counts a hit and the time it took, in milliseconds. */

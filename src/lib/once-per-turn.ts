@@ -11,9 +11,9 @@ export function currentTurn(): number {
 }
 
 /**
- * Caches a read for one turn of the event loop. A request that is alone on its connection arrived before the turn in which it is answered, so
- * it cannot depend on a change that the read misses. One that follows unread bytes on its connection may
- * (docs/decisions/0171-turn-of-a-disk-hit.md). An immediate would end the cache too late: one that is set by another
+ * Caches a read for one turn of the event loop. A request that is the first that its connection has sent since it was last read had begun to
+ * arrive before this turn, so it cannot depend on a change that the read misses. One that follows unread bytes may
+ * (docs/decisions/0171-poll-of-a-turn.md). An immediate would end the cache too late: one that is set by another
  * immediate runs in the next turn.
  */
 export function oncePerTurn<T>(read: () => T): () => T {

@@ -79,6 +79,7 @@ class FilesystemStore implements PageStore {
   readonly heldAtLastPoll = (fence: Fence): boolean => this.#shared.heldAtLastPoll(fence)
   readonly deadSize = (): number => this.#shared.read(0, (index) => index.counters.deadSize())
   readonly announce = <Result>(work: Promise<Result>): Promise<Result> => this.#queue?.gathering.announce(work) ?? work
+  readonly asOfTurn = <T>(read: () => T): T => this.#shared.asOfTurn(read)
   readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
   readonly unreleased = (before: number): number[] => readUnreleased(this.#shared, this.#options.directory, before)
 

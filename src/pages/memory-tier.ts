@@ -23,7 +23,7 @@ const largestPart = 1 / 8
 /**
  * Bodies in memory; a crawler's pages do not displace the popular ones (docs/decisions/0078-pages-requested-once.md). The
  * tier does not check its own validity: callers poll the store before reading, drop what the store reports as removed, and
- * add only pages whose fence still holds (ARCHITECTURE.md, invariant "one truth across processes").
+ * add only pages whose fence still holds, or that they have just found in the store (ARCHITECTURE.md, invariant "one truth across processes").
  */
 export class MemoryTier {
   readonly #entries: FifoCache<MemoryEntry[]>

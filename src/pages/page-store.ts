@@ -145,6 +145,11 @@ export interface PageStore {
    */
   poll(): void
   /**
+   * Reads what the store holds now, without a poll in this callback of the event loop. For a request that had begun to arrive before a poll
+   * in this turn (docs/decisions/0171-poll-of-a-turn.md).
+   */
+  asOfTurn<T>(read: () => T): T
+  /**
    * Why nothing is readable now, as an error for operators (STORE_BUSY, STORE_FULL); null while it is. Visitors bypass
    * the cache meanwhile.
    */

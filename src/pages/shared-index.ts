@@ -4,7 +4,8 @@ import { discard, openUnlessLeft, removeTrash } from './clear.ts'
 import { busy, faultOf, isStatementFault, nameOf, unreadable, unwritable, type StorageFault } from './faults.ts'
 import { FailureWarning } from './failure-warning.ts'
 import type { KnownKeys } from './known-keys.ts'
-import { PageIndex } from './page-index.ts'
+import { LastPoll } from './last-poll.ts'
+import type { PageIndex } from './page-index.ts'
 import type { Fence, Selection } from './page-store.ts'
 import { identityLater, identityOf, vitalParts, type Places } from './places.ts'
 import { Renewals } from './renewals.ts'
@@ -13,8 +14,6 @@ import { Renewals } from './renewals.ts'
 const watchIntervals = { used: 250, idle: 750 }
 /** After a pause this long in milliseconds (stopped process, blocked event loop) the files are checked before use. */
 const trustedFor = 1_000
-/** Differs from every data version. */
-const unknownVersion = -1
 
 export interface SharedIndexOptions {
   places: Places
@@ -36,7 +35,7 @@ export class SharedIndex {
   #version = 0
   #seen = 0 // The last removal known to the listeners.
   #lookedAt = 0
-  #polledAt: number | null = null // The commits of this thread at the last poll; null: it is to poll.
+  readonly #lastPoll = new LastPoll()
   #isUsed = false // Since the last check of the files.
   #closed = false
   readonly #warning: FailureWarning
@@ -79,11 +78,9 @@ export class SharedIndex {
   /** Looks once per callback of the event loop and the promises that follow it: meanwhile no request arrives. A commit of this thread is seen at once. */
   poll(): void {
     const index = this.#index
-    if (index === null || this.#polledAt === PageIndex.commits) return
-    if (this.#polledAt === null) process.nextTick(this.#forgetPoll)
-    this.#polledAt = PageIndex.commits
+    if (index === null || this.#lastPoll.isCurrent) return
+    this.#lastPoll.begin(index)
     this.#isUsed = true
-    index.reads.forget()
     try {
       if (performance.now() - this.#lookedAt > trustedFor && this.look()) return
       const version = index.dataVersion()
@@ -93,14 +90,15 @@ export class SharedIndex {
     }
   }
 
-  readonly #forgetPoll = () => void (this.#polledAt = null)
+  /** As in `PageStore`. */
+  readonly asOfTurn = <T>(read: () => T): T => this.#lastPoll.substitute(this.#index, read)
 
   /** Reads new removals and notifies the listeners. */
   catchUp(version = this.#index?.dataVersion() ?? 0): void {
     const index = this.#index
     if (index === null) return
-    // Until all is read: a failure must not hide what has changed.
-    this.#version = unknownVersion
+    // Differs from every version until all is read: a failure must not hide what has changed.
+    this.#version = Number.NaN
     const news = index.log.news()
     if (news.cleared !== 0 || news.generation !== index.generation) this.#leave(index)
     else if (news.floor > this.#seen) {

@@ -1,6 +1,8 @@
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as pause } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { openPages } from '../stores/pages.ts'
 import type { Fields } from './scripted-origin.ts'
 import { openSite, shopUrl, type Site } from './site.ts'
 
@@ -18,6 +20,16 @@ describe('a page that is on disk and not in memory', () => {
     site.origin.requests.length = 0
     return site
   }
+
+  it('is found where the request began before the turn, until it was purged', async () => {
+    const site = await openCrowdedSite()
+    expect((await site.visit('/a', { beganEarlier: true })).hot).toBe(true)
+    const other = await openPages({ directory: site.directory })
+    expect(await other.pages.remove({ kind: 'urls', urls: [`${shopUrl}/others/0`, `${shopUrl}/a`] })).toBe(2)
+    await pause()
+    expect((await site.visit('/others/0', { beganEarlier: true })).hot).toBe(false)
+    expect((await site.visit('/a', { beganEarlier: true })).hot).toBe(false)
+  })
 
   it.each<[string, string, Fields, number]>([
     ['GET', '/a', {}, 200],

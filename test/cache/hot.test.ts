@@ -202,7 +202,7 @@ it.each<[string, Record<string, string>, number, string]>([
   else expect(seen).toContain(416)
 })
 
-it('looks for purges once per turn of the event loop, whichever phase of it a request is answered in', async () => {
+it('looks for purges once per turn of the event loop for requests that began before it, whichever phase they are answered in', async () => {
   const site = await openSite()
   onTestFinished(() => site.close())
   site.answers({ fields, body: html })
@@ -210,7 +210,8 @@ it('looks for purges once per turn of the event loop, whichever phase of it a re
   const poll = vi.spyOn(site.store, 'poll')
   const visits: Promise<Seen>[] = []
   // The hot path answers before `visit` returns.
-  const twice = () => visits.push(site.visit('/a'), site.visit('/a'))
+  const visit = () => site.visit('/a', { beganEarlier: true })
+  const twice = () => visits.push(visit(), visit())
   const polls = await new Promise<number[]>((resolve) => {
     setImmediate(() => {
       twice()
@@ -224,5 +225,16 @@ it('looks for purges once per turn of the event loop, whichever phase of it a re
     })
   })
   expect(polls).toEqual([1, 2])
+  expect((await Promise.all(visits)).every(({ hot }) => hot)).toBe(true)
+})
+
+it('looks for purges for each request that may have been sent since the turn began', async () => {
+  const site = await openSite()
+  onTestFinished(() => site.close())
+  site.answers({ fields, body: html })
+  await site.visit('/a')
+  const poll = vi.spyOn(site.store, 'poll')
+  const visits = [site.visit('/a', { beganEarlier: true }), site.visit('/a'), site.visit('/a')]
+  expect(poll).toHaveBeenCalledTimes(3)
   expect((await Promise.all(visits)).every(({ hot }) => hot)).toBe(true)
 })

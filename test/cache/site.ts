@@ -31,6 +31,8 @@ export interface VisitOptions {
   signal?: AbortSignal
   /** Whether a trusted proxy sends it. */
   trusted?: boolean
+  /** As in `HotPath.find`. */
+  beganEarlier?: boolean
   /** Skips the hot path. */
   long?: boolean
   /** Visits as a cache that gets our purges, which skips the hot path too. */
@@ -141,7 +143,7 @@ async function visit(cache: StorefrontCache, target: string, options: VisitOptio
     options.body === undefined && options.long !== true && options.isPurged !== true
       ? parseHitRequest(Buffer.from(request, 'latin1'), options.trusted ?? false, 200)
       : null
-  const view = plain === null ? null : cache.hot.find(plain)
+  const view = plain === null ? null : cache.hot.find(plain, options.beganEarlier)
   if (view !== null) {
     cache.hot.count(view, 0.01)
     return seen(view.status, view.headers, view.body ?? Buffer.alloc(0), [], true)

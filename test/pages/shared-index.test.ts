@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import Database from 'better-sqlite3'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { openPages as openIndex } from '../../src/pages/clear.ts'
 import { PageIndex } from '../../src/pages/page-index.ts'
@@ -31,6 +32,28 @@ it('asks for other processes once in a callback and the promises that follow it,
   const before = asked.mock.calls.length
   expect(pages.find(draft('a').key)).toHaveLength(1)
   expect(asked.mock.calls.length).toBeGreaterThan(before)
+})
+
+it('reads as of its turn what is stored now without asking for other processes, but not after that', async () => {
+  const { pages, directory } = await openPages()
+  const page = await store(pages, 'a')
+  const stranger = new Database(placesIn(directory).index)
+  onTestFinished(() => void stranger.close())
+  await nextTurn()
+  pages.poll()
+  expect(pages.find(draft('a').key)).toHaveLength(1)
+  await new Promise<void>((resolve) => process.nextTick(resolve))
+  const asked = vi.spyOn(PageIndex.prototype, 'dataVersion')
+  onTestFinished(() => asked.mockRestore())
+  expect(pages.asOfTurn(() => pages.readBodyNow(page!))).not.toBeNull()
+  stranger.prepare('UPDATE stat SET epoch = epoch + 1').run()
+  expect(pages.asOfTurn(() => pages.find(draft('a').key))).toEqual([])
+  expect(asked).not.toHaveBeenCalled()
+  pages.poll()
+  expect(asked).toHaveBeenCalledTimes(1)
+  pages.asOfTurn(() => pages.find(draft('a').key))
+  pages.poll()
+  expect(asked).toHaveBeenCalledTimes(1)
 })
 
 it('a removal is noticed at the next look when the log could not be read at the first one', async () => {

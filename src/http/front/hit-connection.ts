@@ -170,7 +170,7 @@ class HitConnection {
     const isAlone = !this.#bans.isHolding && !this.#passes.isHolding && !this.#passes.working && this.#socket.writable
     if (this.#parse !== null || !isAlone || !mayBeRead(chunk)) return false
     const head = this.#readHead(chunk)
-    if (head !== null && this.#takeHit(head, chunk)) return true
+    if (head !== null && this.#takeHit(head, chunk, true)) return true
     const own = copyOf(chunk)
     if (head === null || !this.#takeOther(head, own, true)) this.#pass(own)
     if (this.#parse !== null) this.#options.parsed(this.#socket, own)
@@ -180,7 +180,7 @@ class HitConnection {
   /** Answers a chunk that is a plain request; false where it is not. `isNew`: Node's server has not taken the connection over. */
   #takePlain(chunk: Buffer, isNew: boolean): boolean {
     const head = this.#readHead(chunk)
-    return head !== null && (this.#takeHit(head, chunk) || this.#takeOther(head, chunk, isNew))
+    return head !== null && (this.#takeHit(head, chunk, false) || this.#takeOther(head, chunk, isNew))
   }
 
   #readHead(chunk: Buffer): PlainRequest | null {
@@ -211,11 +211,11 @@ class HitConnection {
     )
   }
 
-  /** Answers a hit; false where the request is none. */
-  #takeHit(head: PlainRequest, chunk: Buffer): boolean {
+  /** Answers a hit; false where the request is none. `beganEarlier` as in `HotPath.find`. */
+  #takeHit(head: PlainRequest, chunk: Buffer, beganEarlier: boolean): boolean {
     const { front, idle } = this.#options
     const request = toHitRequest(head, chunk)
-    const view = request === null ? null : findView(request, front)
+    const view = request === null ? null : findView(request, beganEarlier, front)
     if (request === null || view === null) return false
     if (!this.#answered && this.#parse === null) {
       this.#answered = true

@@ -6,10 +6,10 @@ import { channelIdOf, nextRequestId } from './request-record.ts'
 
 type HitFront = Pick<FrontOptions, 'cache' | 'traffic' | 'accessLog' | 'onError'>
 
-/** What answers a request from memory or at once from the disk, or null. */
-export function findView(request: HotRequest, { cache, onError }: HitFront): View | null {
+/** What answers a request from memory or at once from the disk, or null. `beganEarlier` as in `HotPath.find`. */
+export function findView(request: HotRequest, beganEarlier: boolean, { cache, onError }: HitFront): View | null {
   try {
-    return cache.hot.find(request)
+    return cache.hot.find(request, beganEarlier)
   } catch (error) {
     onError('Could not look up a page in memory', error)
     return null

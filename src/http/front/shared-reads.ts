@@ -26,14 +26,18 @@ function propertiesOf(callback: () => boolean): { buffer: symbol; callback: symb
  * once more. It has the option `onread` for this, but only for sockets that a program creates, not for those that a server accepts: there the
  * same properties are set. With a Node that has others, every chunk is emitted as `data`, as usual (docs/decisions/0170-shared-reads.md).
  *
- * @param take looks at a chunk, whose bytes are valid until it returns; false: a copy in memory of its own is emitted as `data`
+ * @param take looks at a chunk that had begun to arrive before this turn of the event loop, whose bytes are valid until it returns; false: a
+ * copy in memory of its own is emitted as `data`
  */
 export function readShared(socket: Socket, take: (chunk: Buffer) => boolean): void {
   const { _handle: handle } = socket as Socket & { _handle?: Handle | null }
   if (properties === null || typeof handle?.useUserBuffer !== 'function') return
+  let isFull = false
   const callback = (length: number) => {
     const chunk = scratch.subarray(0, length)
-    const isNext = socket.readableLength === 0 && !socket.isPaused()
+    // After a full buffer libuv reads on in the same turn, and gets what has arrived since it began.
+    const isNext = !isFull && socket.readableLength === 0 && !socket.isPaused()
+    isFull = length === scratch.length
     return (isNext && take(chunk)) || socket.push(copyOf(chunk))
   }
   Object.assign(socket, { [properties.buffer]: scratch, [properties.callback]: callback })

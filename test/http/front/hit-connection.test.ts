@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi, type Mock } from 'vitest'
 import { serveHitsFirst, type HitOptions } from '../../../src/http/front/hit-connection.ts'
+import type { HotPath } from '../../../src/cache/hot.ts'
 import type { View } from '../../../src/cache/hot-views.ts'
 import { read } from './wire.ts'
 
@@ -12,6 +13,7 @@ const request = 'GET /a HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 0\r\n\
 
 interface Front {
   server: Server
+  find: Mock<HotPath['find']>
   drain(): void
   closeIdle(quiet: number): void
   visit(): Promise<Socket>
@@ -20,8 +22,9 @@ interface Front {
 /** A server with one page in memory, or an empty one. `patience`: how long it keeps silent connections, in milliseconds. */
 async function open(view: View | null = null, patience = 60_000): Promise<Front> {
   const server = createServer((_, response) => response.end('answered'))
+  const find = vi.fn<HotPath['find']>(() => view)
   const front = {
-    cache: { hot: { find: () => view, count: () => {} }, classifying: { channels: { find: () => null } } },
+    cache: { hot: { find, count: () => {} }, classifying: { channels: { find: () => null } } },
     traffic: { count: () => {} },
     isTrusted: () => false,
     accessLog: null,
@@ -30,7 +33,7 @@ async function open(view: View | null = null, patience = 60_000): Promise<Front>
   const { drain, closeIdle } = serveHitsFirst(server, {
     front,
     parsed: () => {},
-    pipelines: { hasAnswered: () => false, touch: () => {} },
+    pipelines: { hasAnswered: () => true, touch: () => {} },
     silence: patience,
     idle: patience,
     stall: 60_000,
@@ -40,6 +43,7 @@ async function open(view: View | null = null, patience = 60_000): Promise<Front>
   onTestFinished(() => server.closeAllConnections())
   return {
     server,
+    find,
     drain,
     closeIdle,
     /** Connects; resolves when the server has accepted the connection. */
@@ -75,10 +79,30 @@ describe('closing idle connections', () => {
   })
 })
 
+const view = { status: 200, headers: [['Content-Length', '4']], body: Buffer.from('page'), entry: null }
+const hit = 'GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n'
+
+it('a request began before its turn if nothing was unread on its connection', async () => {
+  const { server, find, visit } = await open(view as unknown as View)
+  const say = async (socket: Socket, text: string) => {
+    socket.write(text)
+    await once(socket, 'data')
+    return find.mock.calls.map(([, beganEarlier]) => beganEarlier)
+  }
+  const socket = await visit()
+  expect(await say(socket, hit)).toEqual([true])
+  expect(await say(socket, hit)).toEqual([true, true])
+  // Node's server has the connection from then on.
+  expect(await say(socket, request)).toEqual([true, true])
+  expect(await say(socket, hit)).toEqual([true, true, false])
+  // What came with a PROXY header is put back.
+  server.prependOnceListener('connection', (accepted: Socket) => accepted.unshift(hit))
+  await once(await visit(), 'data')
+  expect(find).toHaveBeenLastCalledWith(expect.anything(), false)
+})
+
 describe('silent connections', () => {
   const patience = 100
-  const view = { status: 200, headers: [['Content-Length', '4']], body: Buffer.from('page'), entry: null }
-  const hit = 'GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n'
 
   function block(ms: number): void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
@@ -107,7 +131,6 @@ describe('silent connections', () => {
 describe('a daemon that stops sends a whole page to a visitor who reads slowly', () => {
   const body = Buffer.alloc(32 * 1024 * 1024, 'x')
   const view = { status: 200, headers: [['Content-Length', String(body.length)]], body, entry: null } as unknown as View
-  const hit = 'GET /a HTTP/1.1\r\nHost: shop.example\r\n\r\n'
 
   it.each(['before', 'after'])('who has asked %s the signal', async (when) => {
     const { drain, closeIdle, visit } = await open(view)

@@ -69,6 +69,19 @@ it('a chunk that fills the shared memory is copied too', async () => {
   expect(new Set(emitted.map(({ buffer }) => buffer)).size).toBe(emitted.length)
 })
 
+it('nothing is taken after a chunk that fills the shared memory, because libuv reads it in the same turn', async () => {
+  const { client, accepted } = await (await open())()
+  const chunks: { length: number; isTaken: boolean }[] = []
+  const note = (length: number, isTaken: boolean) => void chunks.push({ length, isTaken })
+  readShared(accepted, ({ length }) => (note(length, true), true))
+  accepted.removeAllListeners('data').on('data', ({ length }: Buffer) => note(length, false))
+  client.write(Buffer.alloc(2 ** 21))
+  await until(() => chunks.reduce((sum, { length }) => sum + length, 0) === 2 ** 21)
+  const following = chunks.filter((_, at) => chunks[at - 1]?.length === 65_536)
+  expect(new Set(following.map(({ isTaken }) => isTaken))).toEqual(new Set([false]))
+  expect(chunks[0]?.isTaken).toBe(true)
+})
+
 it('nothing is taken from a paused connection, or before what it has not emitted yet', async () => {
   const { client, accepted, taken, texts } = await (await open())()
   accepted.pause()
