@@ -106,8 +106,7 @@ export class HotPath {
     else this.#store.poll()
     const now = this.#now()
     const inMemory = this.#memory.get(key)
-    const load = () => this.#load(key, request, selecting, now)
-    const entries = inMemory ?? (beganEarlier ? this.#store.asOfTurn(load) : load())
+    const entries = inMemory ?? this.#load(key, request, selecting, now, beganEarlier)
     if (entries === null) return null
     let found: MemoryEntry | null = null
     for (const entry of entries) {
@@ -126,7 +125,13 @@ export class HotPath {
   }
 
   /** Reads the page that a request selects from the disk, perhaps into memory; null where that takes time, or nothing is fresh. */
-  #load(key: string, request: HotRequest, selecting: SelectingFields, now: number): readonly MemoryEntry[] | null {
+  #load(key: string, request: HotRequest, selecting: SelectingFields, now: number, beganEarlier: boolean) {
+    // Not in `find`, which would then allocate for each hit what the function refers to.
+    const read = () => this.#read(key, request, selecting, now)
+    return beganEarlier ? this.#store.asOfTurn(read) : read()
+  }
+
+  #read(key: string, request: HotRequest, selecting: SelectingFields, now: number): readonly MemoryEntry[] | null {
     const pages = this.#store.find(key)
     if (request.range !== null && pages.some((page) => page.range !== null)) return null
     const page = pages.find((each) => this.#mayServe(each, selecting))
