@@ -83,7 +83,7 @@ export class PageIndex {
     return (this.#files ??= new FileUses(this.#database))
   }
 
-  /** Changes when another connection commits. Takes about a microsecond. */
+  /** Changes when another connection commits. Takes a few microseconds. */
   dataVersion(): number {
     return this.#getDataVersionQuery.get() ?? 0
   }

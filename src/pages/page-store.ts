@@ -140,7 +140,7 @@ export interface PageStore {
   /** Limit of all bodies in bytes. */
   readonly maxSize: number
   /**
-   * Picks up removals by other processes and notifies the listeners. Takes about a microsecond when there are none.
+   * Picks up removals by other processes and notifies the listeners. Takes a few microseconds when there are none.
    * Call it before each use of a memory tier.
    */
   poll(): void
