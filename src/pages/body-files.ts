@@ -113,6 +113,15 @@ export class BodyFiles {
     await unlinkQuietly(this.#path(file))
   }
 
+  /** As `remove`, synchronously. */
+  removeNow(file: string): void {
+    try {
+      unlinkSync(this.#path(file))
+    } catch {
+      // As with `remove`: what is left is an orphan, which a later sweep removes.
+    }
+  }
+
   /** A file without a name, which the system frees when it is closed. @throws the system's error */
   async openNameless(): Promise<FileHandle> {
     const path = join(this.#places.temporary, randomBytes(16).toString('hex'))

@@ -9,10 +9,14 @@ import { Reaper } from './reaper.ts'
 import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
 
-/** A slice takes about 5 ms of the event loop, longer where others wait for it too or for the disk. An equal pause follows. */
+/** Most pages of a slice, which takes a few milliseconds of the event loop, longer where others wait for it too or for the disk. */
 const slice = 64
-/** The shortest pause, in milliseconds. */
+/** The shortest pause between two slices, in milliseconds. */
 const shortestRest = 5
+/** A pause takes as long as the last slice; while pages are purged, this many times as long, because purges are waited for. */
+const restWhilePurging = 20
+/** Pages count as being purged for this long after some were released, in milliseconds. */
+const purgingFor = 500
 /**
  * Smaller when space is short: the file system is checked after each slice, so that no more pages are evicted than
  * necessary.
@@ -52,6 +56,7 @@ export class Housekeeper {
   #again = false
   readonly #stopping = new AbortController()
   #evicting = false
+  #releasedAt = -Infinity
   #tellReaper: (() => void) | null = null
   readonly #reaper: Reaper
   readonly #startup: NodeJS.Timeout
@@ -110,7 +115,7 @@ export class Housekeeper {
     this.#again = false
     for (let began = performance.now(); !this.#stopped; began = performance.now()) {
       if (!((await this.#relieve()) || (await this.#evictSlice()) || (await this.#reapSlice()))) return
-      await this.#rest(Math.max(shortestRest, performance.now() - began))
+      await this.#rest(performance.now() - began)
     }
   }
 
@@ -143,10 +148,12 @@ export class Housekeeper {
     })
   }
 
-  /** Pauses without keeping the process alive or delaying `stop`. */
+  /** Pauses after work of `ms` milliseconds, without keeping the process alive or delaying `stop`. */
   async #rest(ms: number): Promise<void> {
+    const isPurging = performance.now() - this.#releasedAt < purgingFor && !this.#options.room.isShort
+    const length = Math.max(shortestRest, isPurging ? restWhilePurging * ms : ms)
     try {
-      await pause(ms, undefined, { ref: false, signal: this.#stopping.signal })
+      await pause(length, undefined, { ref: false, signal: this.#stopping.signal })
     } catch (error) {
       if (!this.#stopping.signal.aborted) throw error
     }
@@ -220,6 +227,7 @@ export class Housekeeper {
   /** Allows the clean-up of pages that traced removals kept. */
   async release(traces: readonly number[]): Promise<void> {
     const { shared, directory } = this.#options
+    this.#releasedAt = performance.now()
     for (let first = 0; shared.current !== null && first < traces.length;) {
       const some = traces.slice(first, first + tracesAtOnce)
       const more = await shared.write((index) => index.write(() => index.traces.release(some)))

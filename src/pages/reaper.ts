@@ -5,8 +5,10 @@ import type { PageIndex } from './page-index.ts'
 import type { Room } from './room.ts'
 import type { SharedIndex } from './shared-index.ts'
 
-/** Dead pages removed per transaction: about 5 ms of the event loop. */
+/** Most dead pages removed per transaction. */
 const slice = 64
+/** How long a slice removes files, in milliseconds: a slow disk must not hold up the event loop for long. */
+const longest = 5
 /** The share of a file that live pages must need; otherwise their bodies move to another file. */
 const leastUsed = 0.75
 /** Files remembered to be rewritten; the next clean-up finds others. */
@@ -42,33 +44,44 @@ export class Reaper {
     return (this.#slicing ??= this.#slice().finally(() => (this.#slicing = null)))
   }
 
-  /** Bodies go before rows, so that after a crash a row still names the file to be removed. */
+  /**
+   * Bodies go before rows, so that after a crash a row still names the file to be removed. They are removed synchronously, which takes a
+   * fraction of the processor time of Node's thread pool: no thread that serves visitors does this while it has a purge thread.
+   */
   async #slice(): Promise<boolean> {
     const { shared, bodies } = this.#options
     // Files that find no place in the list would stay as they are.
     if (this.#thin.size > mostThin - slice && (await this.rewriteNext())) return true
     const dead = shared.read([], (index) => index.choices.dead(slice))
     if (dead.length === 0) return this.rewriteNext()
-    const files = [...new Set(dead.map(({ file }) => file))]
+    const ids: number[] = []
     const kept: string[] = []
-    for (const file of files) if (!(await this.consider(file))) kept.push(file)
-    const ids = dead.map(({ id }) => id)
+    const until = performance.now() + longest
+    for (const [file, pages] of Map.groupBy(dead, (page) => page.file)) {
+      if (this.#isUnneeded(file)) bodies.removeNow(file)
+      else kept.push(file)
+      for (const { id } of pages) ids.push(id)
+      if (performance.now() > until) break
+    }
     await shared.write((index) => index.write(() => index.choices.drop(ids)))
     // Another process may have removed the last of the other pages meanwhile.
     const unused = shared.read<string[]>([], (index) => kept.filter((file) => !index.files.has(file)))
-    await Promise.all(unused.map((file) => bodies.remove(file)))
+    for (const file of unused) bodies.removeNow(file)
     return true
   }
 
-  /** Removes a file that no live page needs, and notes one that is thin. Resolves to whether it was removed. */
-  async consider(file: string): Promise<boolean> {
-    const { shared, bodies } = this.#options
+  /** Removes a file that no live page needs, and notes one that is thin. */
+  async consider(file: string): Promise<void> {
+    if (this.#isUnneeded(file)) await this.#options.bodies.remove(file)
+  }
+
+  /** Whether no live page needs a file. Notes one that is thin. */
+  #isUnneeded(file: string): boolean {
     // When the index is unavailable, every file counts as needed.
     const unknown = { pages: 1, needed: 1, size: 1 }
-    const { pages, needed, size } = shared.read(unknown, (index) => index.files.useOf(file))
+    const { pages, needed, size } = this.#options.shared.read(unknown, (index) => index.files.useOf(file))
     this.#thin.delete(file)
-    if (pages === 0) await bodies.remove(file)
-    else if (this.#thin.size < mostThin && needed < leastUsed * size) this.#thin.set(file, size - needed)
+    if (pages > 0 && this.#thin.size < mostThin && needed < leastUsed * size) this.#thin.set(file, size - needed)
     return pages === 0
   }
 

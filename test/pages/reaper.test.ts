@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { BodyFiles, newBodyFile, type WrittenFile } from '../../src/pages/body-files.ts'
 import { openPages as openIndex } from '../../src/pages/clear.ts'
 import type { PageIndex } from '../../src/pages/page-index.ts'
@@ -79,6 +79,36 @@ it('a rewritten file whose rows could not be committed is removed', async () => 
   await reaper.rewriteNext()
   const entries = await readdir(thin.places.bodies, { recursive: true, withFileTypes: true })
   expect(entries.filter((entry) => entry.isFile())).toHaveLength(1)
+})
+
+it('a slice ends early on a slow disk, and leaves no row without its file', async () => {
+  const { pages, directory } = await openPages()
+  const fence = pages.fence()
+  for (let n = 0; n < 5; n += 1) accepted(await pages.put(draft(`page ${n}`), bodyOf('a body'), fence))
+  const ids = (await pages.list({ offset: 0, limit: 5 })).items.map(({ id }) => id)
+  await pages.close()
+  const places = placesIn(directory)
+  const shared = new SharedIndex({ places, onWarning: () => {}, patience: 50, known: null })
+  onTestFinished(() => shared.close())
+  await shared.write((index) => index.write(() => index.writes.kill(ids)))
+  let time = performance.now()
+  vi.spyOn(performance, 'now').mockImplementation(() => time)
+  class SlowDisk extends BodyFiles {
+    override removeNow(file: string): void {
+      super.removeNow(file)
+      time += 3
+    }
+  }
+  const reaper = reaperOf({ places, shared, directory }, new SlowDisk(places))
+  const left = async () => ({
+    rows: shared.read(0, (index) => index.choices.dead(10).length),
+    files: (await readdir(places.bodies, { recursive: true, withFileTypes: true })).filter((each) => each.isFile())
+      .length,
+  })
+  expect(await reaper.slice()).toBe(true)
+  expect(await left()).toEqual({ rows: 3, files: 3 })
+  while (await reaper.slice());
+  expect(await left()).toEqual({ rows: 0, files: 0 })
 })
 
 it('files to be rewritten go first where no more of them can be remembered', async () => {
