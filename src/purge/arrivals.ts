@@ -1,7 +1,7 @@
 /** Milliseconds that a group waits for further purges at most. */
 const longest = 10
 /** The same, as a share of the time that the last group took: a slow disk is worth a longer wait. */
-const shareOfGroup = 1 / 4
+const shareOfGroup = 1 / 2
 /** Clients that have sent no purge for this long are not waited for, in milliseconds. */
 export const quiet = 50
 /** A group of this size waits for no further purges: more would hardly make it cheaper. */

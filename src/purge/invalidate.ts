@@ -9,8 +9,8 @@ import { confirmEverywhere, sum, type DoneEverywhere } from './everywhere.ts'
 import type { Intent, Plan, PurgingOptions, RemovedTogether } from './intent.ts'
 import type { NodeShare } from './invalidation.ts'
 import { addIntents, recordSlice, recordWhole } from './record-invalidations.ts'
-import { releaseAll } from './release.ts'
-import { countRemoved, removeLocally, toRemovals, traceOf } from './remove-locally.ts'
+import { release } from './release.ts'
+import { countRemoved, removeLocally, toRemovals, traceOf, tracesOf } from './remove-locally.ts'
 
 /** The result of an intent. */
 export interface CarriedOut {
@@ -103,7 +103,7 @@ export async function carryOut(options: PurgingOptions, intent: Intent): Promise
       .execute((transaction) => recordSlice(transaction, options, done!, ids)))
     if (ids.length < keys.length) await yieldToOthers()
   }
-  if (!tracing) await releaseAll(pages, [intent])
+  if (!tracing) await release(pages, tracesOf(intent))
   return toResult(done!, tracing)
 }
 

@@ -17,11 +17,12 @@ import {
   type PurgingOptions,
   type RemovedTogether,
 } from './intent.ts'
-import { releaseAll } from './release.ts'
+import { release } from './release.ts'
+import { tracesOf } from './remove-locally.ts'
 
 /** Most keys of one group. The first waits for the last: about ten milliseconds. */
 const maxKeysPerGroup = 4 * maxKeysPerTransaction
-/** Most recorded invalidations whose removed pages wait for deletion. */
+/** Most traces whose removed pages wait for deletion. */
 const maxUnreleased = 500
 /** Most wide invalidations at a time. Each is carried out in slices, and groups run between the slices. */
 const maxWide = 4
@@ -60,7 +61,8 @@ export class PurgeLanes {
   readonly #small: Waiting[] = []
   readonly #arrivals = new Arrivals()
   readonly #wide = new Map<string, Waiting[]>()
-  readonly #unreleased: Intent[] = []
+  /** Traces of recorded invalidations. */
+  readonly #unreleased: number[] = []
   #writing = false
   #wideRunning = 0
   #unique = 0
@@ -214,12 +216,13 @@ export class PurgeLanes {
       return
     }
     this.#succeed(intents, group, carried)
-    this.#unreleased.push(...intents.filter((_, index) => done[index]!.urls.some(({ length }) => length > 0)))
+    for (const { intent, urls } of done)
+      if (urls.some(({ length }) => length > 0)) this.#unreleased.push(...tracesOf(intent))
   }
 
   /** Releases the pages of recorded groups, so that they can be deleted. */
   async #release(): Promise<void> {
-    await releaseAll(this.#options.pages, this.#unreleased.splice(0))
+    await release(this.#options.pages, this.#unreleased.splice(0))
   }
 
   /** Carries out the rest of an invalidation that selects more pages than fit in a group. */

@@ -1,15 +1,16 @@
 import { PagecacheError } from '../errors.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import type { Records } from '../records/open.ts'
-import type { Intent } from './intent.ts'
-import { invalidationOf, traceOf } from './remove-locally.ts'
+import { invalidationOf } from './remove-locally.ts'
 
-/** Lets the page store delete the pages of intents whose URLs are all recorded. If that fails, `releaseRecorded` repeats it. */
-export async function releaseAll(pages: PageStore, intents: readonly Intent[]): Promise<void> {
-  await release(
-    pages,
-    intents.flatMap(({ id, groups }) => groups.map((_, number) => traceOf(id, number))),
-  )
+/** Lets the page store delete the pages of traces whose URLs are all recorded. If that fails, `releaseRecorded` repeats it. */
+export async function release(pages: PageStore, traces: readonly number[]): Promise<void> {
+  if (traces.length === 0) return
+  try {
+    await pages.release(traces)
+  } catch (error) {
+    if (!(error instanceof PagecacheError)) throw error
+  }
 }
 
 /**
@@ -35,13 +36,4 @@ export async function releaseRecorded(
     pages,
     traces.filter((trace) => !unrecorded.has(invalidationOf(trace))),
   )
-}
-
-async function release(pages: PageStore, traces: readonly number[]): Promise<void> {
-  if (traces.length === 0) return
-  try {
-    await pages.release(traces)
-  } catch (error) {
-    if (!(error instanceof PagecacheError)) throw error
-  }
 }

@@ -78,6 +78,11 @@ export function traceOf(invalidation: number, group: number): number {
   return invalidation * maxGroups + group
 }
 
+/** The traces of all removals of an invalidation. */
+export function tracesOf({ id, groups }: { id: number; groups: readonly Group[] }): number[] {
+  return groups.map((_, number) => traceOf(id, number))
+}
+
 /** The invalidation whose removal has a trace. */
 export function invalidationOf(trace: number): number {
   return Math.floor(trace / maxGroups)

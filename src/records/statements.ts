@@ -62,9 +62,11 @@ export function prepareRows<Row extends object, Result = never>(
       let from = 0
       for (const size of sizes) {
         for (; rows.length - from >= size; from += size) {
-          const parameters: unknown[] = []
+          // Of its final length: an array that grows is copied again and again.
+          const parameters = new Array<unknown>(size * columns.length)
+          let place = 0
           for (let index = from; index < from + size; index += 1) {
-            for (const column of columns) parameters.push(rows[index]![column])
+            for (const column of columns) parameters[place++] = rows[index]![column]
           }
           const { rows: returned } = await db.executeQuery<Result>({ ...statementFor(db, size), parameters })
           results.push(...returned)

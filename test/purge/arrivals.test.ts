@@ -39,7 +39,7 @@ it('a group begins when as many purges wait as there were clients', async () => 
 })
 
 it.each([
-  ['a quarter of the time of the last group', 20, 5],
+  ['half of the time of the last group', 10, 5],
   ['ten milliseconds after a slow one', 1000, 10],
 ])('a group waits for %s at most', async (_, took, wait) => {
   const arrivals = new Arrivals()
