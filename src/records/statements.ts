@@ -63,7 +63,8 @@ export function prepareRows<Row extends object, Result = never>(
       for (const size of sizes) {
         for (; rows.length - from >= size; from += size) {
           // Of its final length: an array that grows is copied again and again.
-          const parameters = new Array<unknown>(size * columns.length)
+          const parameters: unknown[] = []
+          parameters.length = size * columns.length
           let place = 0
           for (let index = from; index < from + size; index += 1) {
             for (const column of columns) parameters[place++] = rows[index]![column]
