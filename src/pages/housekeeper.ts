@@ -56,7 +56,7 @@ export class Housekeeper {
   #again = false
   readonly #stopping = new AbortController()
   #evicting = false
-  #releasedAt = -Infinity
+  #releasedAt = -Infinity // When pages of purges were last released, as `performance.now()`.
   #tellReaper: (() => void) | null = null
   readonly #reaper: Reaper
   readonly #startup: NodeJS.Timeout

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { BodyFiles, newBodyFile, type WrittenFile } from '../../src/pages/body-files.ts'
 import { openPages as openIndex } from '../../src/pages/clear.ts'
 import type { PageIndex } from '../../src/pages/page-index.ts'
@@ -7,6 +7,7 @@ import { placesIn } from '../../src/pages/places.ts'
 import { Reaper } from '../../src/pages/reaper.ts'
 import { Room } from '../../src/pages/room.ts'
 import { SharedIndex } from '../../src/pages/shared-index.ts'
+import { openDeadPages } from '../helpers/dead-pages.ts'
 import { accepted, aMoment, bodyOf, draft, openPages } from '../stores/pages.ts'
 
 const diskFull = Object.assign(new Error('no space'), { code: 'ENOSPC' })
@@ -82,24 +83,9 @@ it('a rewritten file whose rows could not be committed is removed', async () => 
 })
 
 it('a slice ends early on a slow disk, and leaves no row without its file', async () => {
-  const { pages, directory } = await openPages()
-  const fence = pages.fence()
-  for (let n = 0; n < 5; n += 1) accepted(await pages.put(draft(`page ${n}`), bodyOf('a body'), fence))
-  const ids = (await pages.list({ offset: 0, limit: 5 })).items.map(({ id }) => id)
-  await pages.close()
-  const places = placesIn(directory)
-  const shared = new SharedIndex({ places, onWarning: () => {}, patience: 50, known: null })
-  onTestFinished(() => shared.close())
-  await shared.write((index) => index.write(() => index.writes.kill(ids)))
-  let time = performance.now()
-  vi.spyOn(performance, 'now').mockImplementation(() => time)
-  class SlowDisk extends BodyFiles {
-    override removeNow(file: string): void {
-      super.removeNow(file)
-      time += 3
-    }
-  }
-  const reaper = reaperOf({ places, shared, directory }, new SlowDisk(places))
+  const dead = await openDeadPages(5)
+  const { shared, places, bodies } = dead
+  const reaper = reaperOf(dead, bodies)
   const left = async () => ({
     rows: shared.read(0, (index) => index.choices.dead(10).length),
     files: (await readdir(places.bodies, { recursive: true, withFileTypes: true })).filter((each) => each.isFile())
