@@ -22,7 +22,7 @@ export interface View {
   bytes: Buffer | null
   /** How often it was sent without them: see `sendView`. */
   sends: number
-  /** Whether it was read from the disk for this request. */
+  /** Whether it was read from the disk for this request: the next read overwrites its body. */
   fromDisk: boolean
 }
 

@@ -132,13 +132,13 @@ export class HotPath {
   }
 
   #read(key: string, request: HotRequest, selecting: SelectingFields, now: number): readonly MemoryEntry[] | null {
-    const pages = this.#store.find(key)
-    if (request.range !== null && pages.some((page) => page.range !== null)) return null
-    const page = pages.find((each) => this.#mayServe(each, selecting))
-    if (page === undefined || page.fragments !== undefined) return null
-    if (now >= page.staleAt || page.noCache || !this.#memory.takes(page.size)) return null
-    const body = this.#store.readBodyNow(page)
-    return body === null ? null : [this.#memory.set(page, page.encoding, body)]
+    const read = this.#store.readPage(key, (pages) => {
+      if (request.range !== null && pages.some((page) => page.range !== null)) return null
+      const page = pages.find((each) => this.#mayServe(each, selecting))
+      if (page === undefined || page.fragments !== undefined) return null
+      return now >= page.staleAt || page.noCache || !this.#memory.takes(page.size) ? null : page
+    })
+    return read === null ? null : [this.#memory.set(read.page, read.page.encoding, read.body)]
   }
 
   /** Counts a hit and the time it took, in milliseconds. */

@@ -17,7 +17,6 @@ import { BodyReader } from './body-reader.ts'
 import { codeOf } from './faults.ts'
 import type { StoredBody } from './page-reads.ts'
 import { AlteredBody, digestsOf, listSize, pieceSize, sha256 } from './piece-digests.ts'
-import { Slab } from '../lib/buffers.ts'
 import { directoryMode, fileMode, type Places } from './places.ts'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants
@@ -48,7 +47,8 @@ export type Unread = 'altered' | 'unreadable'
  */
 export class BodyFiles {
   readonly #places: Places
-  readonly #reads = new Slab(4 * pieceSize)
+  /** Where `readNow` reads, larger than any body of one piece: `compact` copies what is kept. */
+  readonly #read = Buffer.allocUnsafeSlow(pieceSize + 1)
 
   constructor(places: Places) {
     this.#places = places
@@ -142,13 +142,13 @@ export class BodyFiles {
     }
   }
 
-  /** Reads a body of one piece at once; null when it is larger, unreadable or altered. */
+  /** Reads a body of one piece at once; null when it is larger, unreadable or altered. The next such read overwrites it. */
   readNow(stored: StoredBody): Buffer | null {
     if (stored.size > pieceSize) return null
     let file: number | null = null
     try {
       file = openSync(this.#path(stored.file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-      const body = this.#reads.next(stored.size)
+      const body = this.#read.subarray(0, stored.size)
       const isWhole = readSync(file, body, 0, body.length, stored.at) === body.length
       return isWhole && timingSafeEqual(sha256(body), stored.digest) ? body : null
     } catch {

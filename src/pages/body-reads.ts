@@ -61,20 +61,26 @@ export class BodyReads {
     }
   }
 
-  /** A small body, without waiting. Null when it cannot be had this way; `all` finds out why. */
-  now(page: Page): Buffer | null {
+  /**
+   * A small body, without waiting. Null when it cannot be had this way; `all` finds out why.
+   *
+   * @param stored where it is, if the caller knows
+   */
+  now(page: Page, stored = this.#find(page)): Buffer | null {
     const started = performance.now()
     if (started < this.#slowUntil) return null
     if (started - this.#lookedAt > lookInterval) this.#look(started)
-    const { shared, bodies } = this.#parts
-    const stored = shared.read<StoredBody | null>(
-      null,
-      (index) => index.reads.foundBody(page) ?? index.reads.body(page),
-    )
-    const body = stored === null ? null : bodies.readNow(stored)
+    const body = stored === null ? null : this.#parts.bodies.readNow(stored)
     const ended = performance.now()
     if (ended - started > slowRead) this.#pauseAfter(started, ended)
     return body
+  }
+
+  #find(page: Page): StoredBody | null {
+    return this.#parts.shared.read<StoredBody | null>(
+      null,
+      (index) => index.reads.foundBody(page) ?? index.reads.body(page),
+    )
   }
 
   /** Pauses after a slow read: for a second if it was from a disk, otherwise for less, and only if it is not the only one. */

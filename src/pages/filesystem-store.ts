@@ -14,6 +14,7 @@ import type {
   Fence,
   NewPage,
   OpenBody,
+  PageBytes,
   PageFilter,
   PageStore,
   PreparedPage,
@@ -34,6 +35,7 @@ import { readLimit, writeLimit } from './published-limit.ts'
 import { unique } from './removal-choices.ts'
 import { Remover } from './remover.ts'
 import { PageWriter } from './page-writer.ts'
+import { RecentPages } from './recent-pages.ts'
 import { Recoder } from './recoder.ts'
 import { automaticLimit, Room } from './room.ts'
 import type { FilesystemStoreOptions } from './store-options.ts'
@@ -69,6 +71,7 @@ class FilesystemStore implements PageStore {
   readonly #bodies: BodyFiles
   readonly #room: Room
   readonly #reads: BodyReads
+  readonly #recent: RecentPages
   readonly #housekeeper: Housekeeper
   readonly #remover: Remover
   readonly #writes: GroupWrites
@@ -76,6 +79,10 @@ class FilesystemStore implements PageStore {
   readonly #queue: WriteQueue | null = null
   readonly #running = new UnderWay()
   #worker: RemovalWorker | null = null
+  readonly poll = (): void => this.#shared.poll()
+  readonly fault = (): PagecacheError | null => this.#shared.fault()
+  readonly fence = (): Fence => this.#shared.fence()
+  readonly holds = (fence: Fence): boolean => this.#shared.holds(fence)
   readonly heldAtLastPoll = (fence: Fence): boolean => this.#shared.heldAtLastPoll(fence)
   readonly deadSize = (): number => this.#shared.read(0, (index) => index.counters.deadSize())
   readonly announce = <Result>(work: Promise<Result>): Promise<Result> => this.#queue?.gathering.announce(work) ?? work
@@ -98,6 +105,9 @@ class FilesystemStore implements PageStore {
     const onLeft = (file: string) => this.#housekeeper.reconsider(file)
     this.#recoder = new Recoder({ shared, reads: this.#reads, bodies, room, now, onLeft })
     if (options.writer === true) this.#queue = this.#startWriter()
+    const find = (key: string) => this.find(key)
+    const waits = (key: string) => this.#queue?.waits(key) === true
+    this.#recent = new RecentPages({ shared, reads: this.#reads, find, waits })
     shared.onRemoved(() => this.#housekeeper.wake(afterOthers))
     this.#housekeeper.wake()
   }
@@ -114,14 +124,6 @@ class FilesystemStore implements PageStore {
     return new WriteQueue({ ...rest, shared: this.#shared, writer, compression })
   }
 
-  poll(): void {
-    this.#shared.poll()
-  }
-
-  fault(): PagecacheError | null {
-    return this.#shared.fault()
-  }
-
   onRemoved(listener: (selection: Selection) => void): void {
     this.#shared.onRemoved(listener)
   }
@@ -130,17 +132,13 @@ class FilesystemStore implements PageStore {
     this.#shared.renewals.onRenewed(listener)
   }
 
-  fence(): Fence {
-    return this.#shared.fence()
-  }
-
-  holds(fence: Fence): boolean {
-    return this.#shared.holds(fence)
-  }
-
   find(key: string): Page[] {
     const stored = this.#shared.read<Page[]>([], (index) => index.reads.find(key, this.#options.now()))
     return [...(this.#queue?.find(key) ?? []), ...stored]
+  }
+
+  readPage(key: string, choose: (pages: readonly Page[]) => Page | null): PageBytes | null {
+    return this.#recent.read(key, choose)
   }
 
   findByUrl(url: string): Page[] {
@@ -242,7 +240,9 @@ class FilesystemStore implements PageStore {
     if (this.#shared.current === null) return 'unavailable'
     if (this.#queue === null) return this.#writes.freshen(page, draft, fence)
     await this.#queue.settled(page)
-    return (await this.#queue.ask({ kind: 'freshen', page, draft, fence })) ?? 'unavailable'
+    const renewed = (await this.#queue.ask({ kind: 'freshen', page, draft, fence })) ?? 'unavailable'
+    if (typeof renewed !== 'string') this.#shared.renewals.own(renewed)
+    return renewed
   }
 
   recordHits(hits: readonly StoredHits[]): void {

@@ -108,6 +108,12 @@ export interface PageFilter {
   offset: number
 }
 
+/** A page with its body in the coding in which it is stored. */
+export interface PageBytes {
+  page: Page
+  body: Buffer
+}
+
 /** A stored body read in pieces of `pieceSize` bytes, even after its page is removed. Must be closed. */
 export interface OpenBody {
   /** Size in bytes. */
@@ -171,6 +177,11 @@ export interface PageStore {
   evictionOf(url: string): Eviction | null
   /** The stored body, verified. When it is missing or altered: null, and the page is removed and counted as damaged. */
   readBody(page: Page): Promise<Buffer | null>
+  /**
+   * The page that `choose` takes of those under a key, newest first, with its body as by `readBodyNow`; null where it takes none. Pages
+   * that are read often are remembered, so that most reads need no query. The next read overwrites the body, also that of `readBodyNow`.
+   */
+  readPage(key: string, choose: (pages: readonly Page[]) => Page | null): PageBytes | null
   /**
    * The stored body, verified, if it is small and the disk is fast enough to block the event loop for it. Null otherwise,
    * and when `readBody` would return null.

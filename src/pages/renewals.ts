@@ -19,6 +19,8 @@ export class Renewals {
   readonly #listeners: ((keys: readonly string[]) => void)[] = []
   /** The body files that this process has given to its writer thread, whose commits look like those of another process. */
   ownFiles: () => readonly string[] = () => []
+  /** Called with each key under which this or another process has stored a page. */
+  onStored: (key: string) => void = () => {}
 
   /** @param known gets the keys of all new pages */
   constructor(known: KnownKeys | null = null) {
@@ -35,7 +37,7 @@ export class Renewals {
 
   /** Records a page that this process stored. */
   own({ id, key }: Pick<Page, 'id' | 'key'>): void {
-    this.#known?.add(hashKey(key))
+    this.#stored(key)
     if (id === this.#last + 1) this.#last = id
     else if (id > this.#last) this.#own.add(id)
   }
@@ -58,7 +60,12 @@ export class Renewals {
 
   /** Makes the listeners drop the pages under primary keys from memory, because there may be newer ones in the index. */
   tell(keys: readonly string[]): void {
-    if (this.#known !== null) for (const key of keys) this.#known.add(hashKey(key))
+    for (const key of keys) this.#stored(key)
     if (keys.length > 0) for (const listener of this.#listeners) listener(keys)
+  }
+
+  #stored(key: string): void {
+    this.#known?.add(hashKey(key))
+    this.onStored(key)
   }
 }

@@ -103,6 +103,10 @@ export class WriteQueue {
     return found.filter((waiting) => this.#isValid(waiting)).map(({ page }) => page)
   }
 
+  waits(key: string): boolean {
+    return this.#waiting.under(key).length > 0
+  }
+
   body(page: Page): Buffer | null {
     const waiting = this.#waiting.get(page.id)
     return waiting !== null && this.#isValid(waiting) ? bodyOf(waiting) : null

@@ -7,6 +7,7 @@ import { isScript } from '../../cache/key.ts'
 import type { OwnPath } from '../../cache/own-path.ts'
 import { canonicalPath } from '../../cache/target.ts'
 import { visitorLeft, type Visit } from '../../cache/visit.ts'
+import { copyOf } from '../../lib/buffers.ts'
 import { countedBody } from './counted-body.ts'
 import { asVisitor, findDebugger, wantsDebug, withDebug, type Debugger } from './debug.ts'
 import { refuserFor } from './error-page.ts'
@@ -235,7 +236,8 @@ function answerHot(
   }
   const view = cache.hot.find(hotRequest)
   if (view === null) return false
-  send(response, view)
+  // Node's server may send it later.
+  send(response, view.fromDisk && view.body !== null ? { ...view, body: copyOf(view.body) } : view)
   record.bytes = view.body?.length ?? 0
   record.beginAnswer(view.headers, view.entry?.page.type)
   cache.hot.count(view, performance.now() - record.started)

@@ -36,7 +36,7 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
     endGently(socket)
     return { flushed: true, bytes: body ?? nothing }
   }
-  if (view.fromDisk) corkForTurn(socket)
+  if (view.fromDisk) return sendAtEndOfTurn(socket, view)
   if (body !== null && body.length > largestCopied) {
     socket.cork()
     socket.write(renderHead(status, headers))
@@ -52,25 +52,43 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
   return { flushed: socket.write(view.bytes), bytes: view.bytes }
 }
 
-/** Connections whose answers leave at the end of this turn of the event loop. */
-let corked: Socket[] = []
+/** An answer that leaves at the end of this turn of the event loop, in a buffer of its own that others use after it. */
+interface Held {
+  socket: Socket
+  buffer: Buffer
+}
+
+let held: Held[] = []
 /** Answers that the first one waits for at most: two to three milliseconds. */
-const mostCorked = 32
+const mostHeld = 32
+/** The buffers of answers that clients have taken. New ones each time would be external memory, for which V8 collects garbage. */
+const spare: Buffer[] = []
 
 /**
  * Holds what is written to a connection back until the end of this turn. While a page is read from the disk, clients fall asleep, and the kernel
  * wakes a client once for several answers that come together (docs/decisions/0168-answers-from-disk-together.md).
  */
-function corkForTurn(socket: Socket): void {
+function sendAtEndOfTurn(socket: Socket, { status, headers, body }: View): Sent {
+  const head = headText(status, headers)
+  const length = head.length + (body?.length ?? 0)
+  const buffer =
+    length > largestShared ? Buffer.allocUnsafeSlow(length) : (spare.pop() ?? Buffer.allocUnsafeSlow(largestShared))
+  const bytes = joined(buffer.subarray(0, length), head, body ?? nothing)
   socket.cork()
-  if (corked.push(socket) === 1) setImmediate(uncorkAll)
-  else if (corked.length === mostCorked) uncorkAll()
+  const flushed = socket.write(bytes)
+  if (held.push({ socket, buffer }) === 1) setImmediate(sendHeld)
+  else if (held.length === mostHeld) sendHeld()
+  return { flushed, bytes }
 }
 
-function uncorkAll(): void {
-  const sockets = corked
-  corked = []
-  for (const socket of sockets) socket.uncork()
+function sendHeld(): void {
+  const answers = held
+  held = []
+  for (const { socket, buffer } of answers) {
+    socket.uncork()
+    // Otherwise a slow client keeps a reference to it.
+    if (socket.writableLength === 0 && buffer.length === largestShared && spare.length < mostHeld) spare.push(buffer)
+  }
 }
 
 /** Sends a response that may not be sent again soon; null if it is too large. */
@@ -81,13 +99,18 @@ function sendShared(socket: Socket, head: string, body: Buffer): Sent | null {
     shared = Buffer.allocUnsafeSlow(largestShared)
     kept = 0
   }
-  const bytes = shared.subarray(kept, kept + length)
-  bytes.write(head, 'latin1')
-  body.copy(bytes, head.length)
+  const bytes = joined(shared.subarray(kept, kept + length), head, body)
   const flushed = socket.write(bytes)
   // Node writes to the kernel at once if it can, and otherwise keeps a reference to the bytes.
   if (socket.writableLength > 0) kept += length
   return { flushed, bytes }
+}
+
+/** Puts an answer together in a buffer of its size. */
+function joined(bytes: Buffer, head: string, body: Buffer): Buffer {
+  bytes.write(head, 'latin1')
+  body.copy(bytes, head.length)
+  return bytes
 }
 
 const nothing = Buffer.alloc(0)
