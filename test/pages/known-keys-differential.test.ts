@@ -70,7 +70,7 @@ it.each([1, 2, 3])(
     const { pages: knowing, directory } = await openPages({ known, writer: true })
     const { pages: asking } = await openPages({ directory })
     const stores = { directory, knowing, asking, other: await startOther(directory) }
-    let [absent, stored] = [0, 0]
+    let [absent, stored, readNow] = [0, 0, 0]
     for (let step = 0; step < 150; step++) {
       await pick(next, steps)(stores, next)
       // Often while the keys of a new index are still being read.
@@ -79,10 +79,14 @@ it.each([1, 2, 3])(
       for (const name of names) {
         const ids = found(asking, name)
         expect(found(knowing, name), `${name} after step ${step}`).toEqual(ids)
+        // It remembers pages, and returns null after slow reads.
+        const read = knowing.readPage(draft(name).key, ([page]) => page ?? null)
+        if (read !== null) expect([read.page.id, read.body]).toEqual([ids[0], bodyOf(name)])
+        if (read !== null) readNow += 1
         if (ids.length > 0) stored += 1
         else if (!known.mayHold(hashKey(draft(name).key))) absent += 1
       }
     }
-    expect(Math.min(absent, stored)).toBeGreaterThan(100)
+    expect(Math.min(absent, stored, readNow)).toBeGreaterThan(100)
   },
 )

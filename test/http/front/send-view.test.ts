@@ -78,3 +78,27 @@ it('answers from the disk leave in order at the end of the turn, the oldest once
     clients.map((_, at) => [answerTo(text(at)), answerTo(text(at + 1))]),
   )
 })
+
+it('a slow client gets its own answer from the disk although others have theirs meanwhile', async () => {
+  const [slow, fast] = [connect(true), connect(false)]
+  const text = (at: number) => `page ${at} `.repeat(500)
+  for (let at = 0; at < 100; at++) {
+    sendView(at === 0 ? slow.socket : fast.socket, viewOf(text(at), true), false)
+    if (at % 10 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  slow.take()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(slow.received).toEqual([answerTo(text(0))])
+  expect(fast.received).toEqual(Array.from({ length: 99 }, (_, at) => answerTo(text(at + 1))))
+})
+
+it('an answer from the disk keeps none of the bytes of its page, which the next read overwrites', async () => {
+  const { socket, received } = connect(false)
+  for (const size of [0, 1_000, 16_384, 65_536]) {
+    const view = viewOf('p'.repeat(size), true)
+    sendView(socket, view, false)
+    view.body!.fill('x')
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(received.splice(0)).toEqual([answerTo('p'.repeat(size))])
+  }
+})
