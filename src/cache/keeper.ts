@@ -94,7 +94,11 @@ export class Keeper {
     for (const [encoding, body] of Object.entries(bodies))
       if (memory.takes(body.length)) small[encoding as Encoding] = body
     const stored = small[page.encoding]
-    if (stored === undefined || !store.heldAtLastPoll(fence)) return toHeldPage(page, small)
+    if (stored === undefined || !store.heldAtLastPoll(fence)) {
+      // The hot path would go on serving an older one that is still fresh.
+      memory.dropKeys([page.key])
+      return toHeldPage(page, small)
+    }
     const entry = memory.set(page, page.encoding, stored)
     const wanted = encodingFor(page, lookup.field('accept-encoding'))
     const body = small[wanted]
