@@ -60,7 +60,7 @@ function holds(set: CharacterSet, code: number): boolean {
 }
 
 function matchesAt(part: readonly CharacterSet[], text: string, position: number): boolean {
-  return part.length === 0 || part.every((place, index) => holds(place, text.charCodeAt(position + index)))
+  return part.every((place, index) => holds(place, text.charCodeAt(position + index)))
 }
 
 /** Returns the end of the leftmost occurrence between `from` and `end`; -1 when there is none. */
