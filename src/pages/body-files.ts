@@ -47,8 +47,6 @@ export type Unread = 'altered' | 'unreadable'
  */
 export class BodyFiles {
   readonly #places: Places
-  /** Where `readNow` reads, larger than any body of one piece: `compact` copies what is kept. */
-  readonly #read = Buffer.allocUnsafeSlow(pieceSize + 1)
 
   constructor(places: Places) {
     this.#places = places
@@ -142,13 +140,17 @@ export class BodyFiles {
     }
   }
 
-  /** Reads a body of one piece at once; null when it is larger, unreadable or altered. The next such read overwrites it. */
-  readNow(stored: StoredBody): Buffer | null {
+  /**
+   * Reads a body of one piece at once; null when it is larger, unreadable or altered.
+   *
+   * @param into where it is read, at least as large as a piece; default: memory of its own
+   */
+  readNow(stored: StoredBody, into: Buffer = Buffer.allocUnsafeSlow(Math.min(stored.size, pieceSize))): Buffer | null {
     if (stored.size > pieceSize) return null
     let file: number | null = null
     try {
       file = openSync(this.#path(stored.file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-      const body = this.#read.subarray(0, stored.size)
+      const body = into.subarray(0, stored.size)
       const isWhole = readSync(file, body, 0, body.length, stored.at) === body.length
       return isWhole && timingSafeEqual(sha256(body), stored.digest) ? body : null
     } catch {

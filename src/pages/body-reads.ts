@@ -61,16 +61,25 @@ export class BodyReads {
     }
   }
 
+  /** Whether small bodies are not read without waiting, after slow reads. */
+  get isPaused(): boolean {
+    return performance.now() < this.#slowUntil
+  }
+
   /**
    * A small body, without waiting. Null when it cannot be had this way; `all` finds out why.
    *
-   * @param stored where it is, if the caller knows
+   * @param into as for `BodyFiles.readNow`
    */
-  now(page: Page, stored = this.#find(page)): Buffer | null {
+  now(page: Page, into?: Buffer): Buffer | null {
     const started = performance.now()
-    if (started < this.#slowUntil) return null
+    return started < this.#slowUntil ? null : this.nowFrom(this.#find(page), into, started)
+  }
+
+  /** The same where the caller knows the place of the body; null for none. */
+  nowFrom(stored: StoredBody | null, into?: Buffer, started = performance.now()): Buffer | null {
     if (started - this.#lookedAt > lookInterval) this.#look(started)
-    const body = stored === null ? null : this.#parts.bodies.readNow(stored)
+    const body = stored === null ? null : this.#parts.bodies.readNow(stored, into)
     const ended = performance.now()
     if (ended - started > slowRead) this.#pauseAfter(started, ended)
     return body

@@ -179,7 +179,7 @@ export interface PageStore {
   readBody(page: Page): Promise<Buffer | null>
   /**
    * The page that `choose` takes of those under a key, newest first, with its body as by `readBodyNow`; null where it takes none. Pages
-   * that are read often are remembered, so that most reads need no query. The next read overwrites the body, also that of `readBodyNow`.
+   * that are read often are remembered, so that most reads need no query. The next call overwrites the body.
    */
   readPage(key: string, choose: (pages: readonly Page[]) => Page | null): PageBytes | null
   /**

@@ -19,8 +19,8 @@ export class Renewals {
   readonly #listeners: ((keys: readonly string[]) => void)[] = []
   /** The body files that this process has given to its writer thread, whose commits look like those of another process. */
   ownFiles: () => readonly string[] = () => []
-  /** Called with each key under which this or another process has stored a page. */
-  onStored: (key: string) => void = () => {}
+  /** Called with each key whose pages this or another process has stored or changed. */
+  onChanged: (key: string) => void = () => {}
 
   /** @param known gets the keys of all new pages */
   constructor(known: KnownKeys | null = null) {
@@ -37,7 +37,7 @@ export class Renewals {
 
   /** Records a page that this process stored. */
   own({ id, key }: Pick<Page, 'id' | 'key'>): void {
-    this.#stored(key)
+    this.#changed(key)
     if (id === this.#last + 1) this.#last = id
     else if (id > this.#last) this.#own.add(id)
   }
@@ -60,12 +60,12 @@ export class Renewals {
 
   /** Makes the listeners drop the pages under primary keys from memory, because there may be newer ones in the index. */
   tell(keys: readonly string[]): void {
-    for (const key of keys) this.#stored(key)
+    for (const key of keys) this.#changed(key)
     if (keys.length > 0) for (const listener of this.#listeners) listener(keys)
   }
 
-  #stored(key: string): void {
+  #changed(key: string): void {
     this.#known?.add(hashKey(key))
-    this.onStored(key)
+    this.onChanged(key)
   }
 }

@@ -63,11 +63,18 @@ describe('a page that was read from the disk', () => {
     const removeOthers = async (times: number) => {
       for (let n = 0; n < times; n++) await other.remove({ kind: 'tags', tags: [`product-b${n}`] })
     }
-    await removeOthers(64)
+    await removeOthers(128)
     expect(await read(pages, 'a')).toMatchObject({ asked: false })
-    await removeOthers(65)
+    await removeOthers(129)
     expect(await read(pages, 'a')).toMatchObject({ asked: true })
     expect(await read(pages, 'a')).toMatchObject({ asked: false })
+    await other.remove({ kind: 'tags', tags: Array.from({ length: 129 }, (_, n) => `product-c${n}`) })
+    expect(await read(pages, 'a')).toMatchObject({ asked: true })
+    await other.remove({ kind: 'tags', tags: Array.from({ length: 100 }, (_, n) => `product-c${n}`) })
+    await removeOthers(28)
+    expect(await read(pages, 'a')).toMatchObject({ asked: false })
+    await other.remove({ kind: 'tags', tags: ['product-c', 'all-products'] })
+    expect(await read(pages, 'a')).toBeNull()
   })
 
   it('is looked up again where another store has stored a newer one', async () => {
@@ -114,9 +121,11 @@ describe('a page that was read from the disk', () => {
   })
 })
 
-it('the next read overwrites a body', async () => {
-  const { pages } = await openRemembering()
+it('the next read overwrites a body, but not one that was read by itself', async () => {
+  const { pages, page } = await openRemembering()
+  const own = pages.readBodyNow(page)!
   const first = pages.readPage(draft('a').key, newest)!.body
   expect(pages.readPage(draft('b').key, newest)!.body.toString()).toBe(bodyOf('b').toString())
   expect(first.toString()).toBe(bodyOf('b').toString())
+  expect(own.toString()).toBe(bodyOf('a').toString())
 })

@@ -15,9 +15,16 @@ const often = 10
 /** Bytes. Larger responses get a buffer of their own the first time too. */
 const largestShared = 16 * 1024
 /** Where small responses are put together. A client that does not take one at once keeps the buffer, with others that have been in it. */
-let shared = Buffer.allocUnsafeSlow(largestShared)
-/** Bytes of it that clients have not taken. */
-let kept = 0
+interface Tray {
+  readonly bytes: Buffer
+  /** How many of its bytes are in use: clients have not taken them, or they leave at the end of this turn. */
+  used: number
+  /** How many of these clients have not taken. */
+  kept: number
+}
+
+const newTray = (): Tray => ({ bytes: Buffer.allocUnsafeSlow(largestShared), used: 0, kept: 0 })
+let tray = newTray()
 
 /** What was written. `flushed`: the kernel has taken all of it. */
 interface Sent {
@@ -52,17 +59,19 @@ export function sendView(socket: Socket, view: View, isLast: boolean): Sent {
   return { flushed: socket.write(view.bytes), bytes: view.bytes }
 }
 
-/** An answer that leaves at the end of this turn of the event loop, in a buffer of its own that others use after it. */
+/** An answer that leaves at the end of this turn of the event loop. */
 interface Held {
   socket: Socket
-  buffer: Buffer
+  /** Where its bytes are, and where they end. */
+  tray: Tray
+  end: number
 }
 
 let held: Held[] = []
 /** Answers that the first one waits for at most: two to three milliseconds. */
 const mostHeld = 32
-/** The buffers of answers that clients have taken. New ones each time would be external memory, for which V8 collects garbage. */
-const spare: Buffer[] = []
+/** Trays that nothing refers to. New ones each time would be external memory, for which V8 collects garbage. */
+const spare: Tray[] = []
 
 /**
  * Holds what is written to a connection back until the end of this turn. While a page is read from the disk, clients fall asleep, and the kernel
@@ -71,12 +80,12 @@ const spare: Buffer[] = []
 function sendAtEndOfTurn(socket: Socket, { status, headers, body }: View): Sent {
   const head = headText(status, headers)
   const length = head.length + (body?.length ?? 0)
-  const buffer =
-    length > largestShared ? Buffer.allocUnsafeSlow(length) : (spare.pop() ?? Buffer.allocUnsafeSlow(largestShared))
-  const bytes = joined(buffer.subarray(0, length), head, body ?? nothing)
+  const into = length > largestShared ? { bytes: Buffer.allocUnsafeSlow(length), used: 0, kept: 0 } : trayFor(length)
+  const bytes = joined(into, length, head, body ?? nothing)
+  into.used += length
   socket.cork()
   const flushed = socket.write(bytes)
-  if (held.push({ socket, buffer }) === 1) setImmediate(sendHeld)
+  if (held.push({ socket, tray: into, end: into.used }) === 1) setImmediate(sendHeld)
   else if (held.length === mostHeld) sendHeld()
   return { flushed, bytes }
 }
@@ -84,10 +93,14 @@ function sendAtEndOfTurn(socket: Socket, { status, headers, body }: View): Sent 
 function sendHeld(): void {
   const answers = held
   held = []
-  for (const { socket, buffer } of answers) {
+  for (const { socket, tray: from, end } of answers) {
     socket.uncork()
-    // Otherwise a slow client keeps a reference to it.
-    if (socket.writableLength === 0 && buffer.length === largestShared && spare.length < mostHeld) spare.push(buffer)
+    if (socket.writableLength > 0) from.kept = Math.max(from.kept, end)
+  }
+  for (const from of new Set(answers.map((answer) => answer.tray))) {
+    from.used = from.kept
+    const isSpare = from !== tray && from.kept === 0 && from.bytes.length === largestShared
+    if (isSpare && spare.length < mostHeld) spare.push(from)
   }
 }
 
@@ -95,22 +108,26 @@ function sendHeld(): void {
 function sendShared(socket: Socket, head: string, body: Buffer): Sent | null {
   const length = head.length + body.length
   if (length > largestShared) return null
-  if (kept + length > largestShared) {
-    shared = Buffer.allocUnsafeSlow(largestShared)
-    kept = 0
-  }
-  const bytes = joined(shared.subarray(kept, kept + length), head, body)
+  const into = trayFor(length)
+  const bytes = joined(into, length, head, body)
   const flushed = socket.write(bytes)
   // Node writes to the kernel at once if it can, and otherwise keeps a reference to the bytes.
-  if (socket.writableLength > 0) kept += length
+  if (socket.writableLength > 0) into.kept = into.used += length
   return { flushed, bytes }
 }
 
-/** Puts an answer together in a buffer of its size. */
-function joined(bytes: Buffer, head: string, body: Buffer): Buffer {
-  bytes.write(head, 'latin1')
-  body.copy(bytes, head.length)
-  return bytes
+/** The tray with room for an answer. */
+function trayFor(length: number): Tray {
+  if (tray.used + length > largestShared) tray = spare.pop() ?? newTray()
+  return tray
+}
+
+/** Puts an answer together behind what is in use. */
+function joined({ bytes, used }: Tray, length: number, head: string, body: Buffer): Buffer {
+  const answer = bytes.subarray(used, used + length)
+  answer.write(head, 'latin1')
+  body.copy(answer, head.length)
+  return answer
 }
 
 const nothing = Buffer.alloc(0)

@@ -102,3 +102,23 @@ it('an answer from the disk keeps none of the bytes of its page, which the next 
     expect(received.splice(0)).toEqual([answerTo('p'.repeat(size))])
   }
 })
+
+it('a client that takes nothing keeps little more than its answers from the disk', async () => {
+  const { socket, take, received } = connect(true)
+  const text = 'a small answer'
+  const buffers = new Set<ArrayBufferLike>()
+  for (let at = 0; at < 300; at++) {
+    buffers.add(sendView(socket, viewOf(text, true), false).bytes.buffer)
+    await new Promise((resolve) => setImmediate(resolve))
+    // Others take theirs at once.
+    sendView(connect(false).socket, viewOf('x'.repeat(9_000), true), false)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  // One for 200 answers; the other clients use up some more of each.
+  expect(buffers.size).toBeLessThan(10)
+  for (let rounds = 0; received.length < 300 && rounds < 1_000; rounds++) {
+    take()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(received.join('')).toBe(answerTo(text).repeat(300))
+})
