@@ -70,11 +70,11 @@ function toSearch(part: readonly CharacterSet[]): Search {
   const codes = part.map(codeOf)
   const search = codes.every((code) => code !== null) ? toLiteralSearch(codes) : toSetSearch(part)
   const needed = longestRun(codes)
-  // Most texts lack it, which `indexOf` finds out faster.
+  // Most texts lack it, which `includes` finds out faster.
   return (text, from, end) => (text.includes(needed, from) ? search(text, from, end) : -1)
 }
 
-/** Characters. `indexOf` compares each character of a text with at most as many. */
+/** Characters. `includes` compares each character of a text with at most as many. */
 const fewCharacters = 32
 
 /** Characters in a row that every occurrence has: the first of the longest such run. */

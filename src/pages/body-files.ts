@@ -145,12 +145,12 @@ export class BodyFiles {
    *
    * @param into where it is read, at least as large as a piece; default: memory of its own
    */
-  readNow(stored: StoredBody, into: Buffer = Buffer.allocUnsafeSlow(Math.min(stored.size, pieceSize))): Buffer | null {
+  readNow(stored: StoredBody, into?: Buffer): Buffer | null {
     if (stored.size > pieceSize) return null
     let file: number | null = null
     try {
       file = openSync(this.#path(stored.file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-      const body = into.subarray(0, stored.size)
+      const body = into?.subarray(0, stored.size) ?? Buffer.allocUnsafeSlow(stored.size)
       const isWhole = readSync(file, body, 0, body.length, stored.at) === body.length
       return isWhole && timingSafeEqual(sha256(body), stored.digest) ? body : null
     } catch {

@@ -23,7 +23,7 @@ interface Tray {
   kept: number
 }
 
-const newTray = (): Tray => ({ bytes: Buffer.allocUnsafeSlow(largestShared), used: 0, kept: 0 })
+const newTray = (size = largestShared): Tray => ({ bytes: Buffer.allocUnsafeSlow(size), used: 0, kept: 0 })
 let tray = newTray()
 
 /** What was written. `flushed`: the kernel has taken all of it. */
@@ -80,7 +80,7 @@ const spare: Tray[] = []
 function sendAtEndOfTurn(socket: Socket, { status, headers, body }: View): Sent {
   const head = headText(status, headers)
   const length = head.length + (body?.length ?? 0)
-  const into = length > largestShared ? { bytes: Buffer.allocUnsafeSlow(length), used: 0, kept: 0 } : trayFor(length)
+  const into = length > largestShared ? newTray(length) : trayFor(length)
   const bytes = joined(into, length, head, body ?? nothing)
   into.used += length
   socket.cork()
