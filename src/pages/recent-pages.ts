@@ -7,9 +7,9 @@ import { pieceSize } from './piece-digests.ts'
 import { selects } from './removals.ts'
 import type { SharedIndex } from './shared-index.ts'
 
-/** Bytes of the pages that are remembered, without their bodies: about 5,000. */
+/** Estimated bytes of the pages that are remembered, without their bodies: about 5,000. */
 const mostBytes = 16 * 1024 ** 2
-/** Bytes of a page besides its texts, as measured. */
+/** Bytes of a page besides its texts. Rather too much: pages with 12 tags and 10 headers took half of what is estimated. */
 const pageOverhead = 1_536
 /** Bytes per header, tag or variant besides its text. */
 const itemOverhead = 64
