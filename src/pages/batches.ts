@@ -131,6 +131,10 @@ export class Batches {
     return null
   }
 
+  has(key: string): boolean {
+    return this.#newest.has(key)
+  }
+
   /** Those under a primary key, newest first. */
   under(key: string): Waiting[] {
     const found: Waiting[] = []

@@ -71,7 +71,8 @@ class FilesystemStore implements PageStore {
   readonly #bodies: BodyFiles
   readonly #room: Room
   readonly #reads: BodyReads
-  readonly #recent: RecentPages
+  /** Made by the first look-up: only a process that serves visitors needs it. */
+  #recent: RecentPages | null = null
   readonly #housekeeper: Housekeeper
   readonly #remover: Remover
   readonly #writes: GroupWrites
@@ -88,6 +89,11 @@ class FilesystemStore implements PageStore {
   readonly announce = <Result>(work: Promise<Result>): Promise<Result> => this.#queue?.gathering.announce(work) ?? work
   readonly asOfTurn = <T>(read: () => T): T => this.#shared.asOfTurn(read)
   readonly readBodyNow = (page: Page): Buffer | null => this.#reads.now(page)
+  readonly #waits = (key: string): boolean => this.#queue?.waits(key) === true
+  readonly find = (key: string): Page[] => {
+    const stored = this.#shared.read<Page[]>([], (index) => index.reads.find(key, this.#options.now()))
+    return [...(this.#queue?.find(key) ?? []), ...stored]
+  }
   readonly unreleased = (before: number): number[] => readUnreleased(this.#shared, this.#options.directory, before)
 
   constructor(options: FilesystemStoreOptions & { maxSize: number }, shared: SharedIndex) {
@@ -105,9 +111,6 @@ class FilesystemStore implements PageStore {
     const onLeft = (file: string) => this.#housekeeper.reconsider(file)
     this.#recoder = new Recoder({ shared, reads: this.#reads, bodies, room, now, onLeft })
     if (options.writer === true) this.#queue = this.#startWriter()
-    const find = (key: string) => this.find(key)
-    const waits = (key: string) => this.#queue?.waits(key) === true
-    this.#recent = new RecentPages({ shared, reads: this.#reads, find, waits })
     shared.onRemoved(() => this.#housekeeper.wake(afterOthers))
     this.#housekeeper.wake()
   }
@@ -132,12 +135,8 @@ class FilesystemStore implements PageStore {
     this.#shared.renewals.onRenewed(listener)
   }
 
-  find(key: string): Page[] {
-    const stored = this.#shared.read<Page[]>([], (index) => index.reads.find(key, this.#options.now()))
-    return [...(this.#queue?.find(key) ?? []), ...stored]
-  }
-
   readPage(key: string, choose: (pages: readonly Page[]) => Page | null): PageBytes | null {
+    this.#recent ??= new RecentPages({ shared: this.#shared, reads: this.#reads, find: this.find, waits: this.#waits })
     return this.#recent.read(key, choose)
   }
 

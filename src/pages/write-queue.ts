@@ -104,7 +104,7 @@ export class WriteQueue {
   }
 
   waits(key: string): boolean {
-    return this.#waiting.under(key).length > 0
+    return this.#waiting.has(key)
   }
 
   body(page: Page): Buffer | null {
