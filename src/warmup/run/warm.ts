@@ -65,6 +65,10 @@ interface GoodPage {
   headers: Readonly<Record<string, string>>
 }
 
+/** How long pages are begun without a rest, and how long that is, in milliseconds. */
+const busyFor = 0.25
+const rest = 1
+
 /** URLs per concurrent request that may wait for a retry; beyond that, no new URLs are taken. */
 const maxWaitingPerSlot = 32
 
@@ -84,6 +88,7 @@ class Warmer<Task extends { url: string }> {
   /** The page that was last fetched or found fresh. */
   #good: GoodPage | null = null
   #exhausted = false
+  #restsAt = 0
   #failure: { error: unknown } | null = null
   #woken = Promise.withResolvers<void>()
 
@@ -109,8 +114,7 @@ class Warmer<Task extends { url: string }> {
         await this.#probe(good).catch((error: unknown) => this.#fail(error))
       } else {
         const work = await this.#take().catch((error: unknown) => this.#fail(error))
-        // A page that is fresh takes no request: without turns of their own, a chain of them would hold up visitors.
-        if (work) await Promise.all([this.#begin(work), nextTurn()])
+        if (work) await Promise.all([this.#begin(work), this.#letOthers()])
         else if (this.#waiting.length + this.#inFlight.size === 0) break
         else await this.#change()
       }
@@ -118,6 +122,17 @@ class Warmer<Task extends { url: string }> {
     await Promise.all(this.#inFlight)
     stop.removeEventListener('abort', this.#wake)
     if (this.#failure) throw this.#failure.error
+  }
+
+  /**
+   * Lets visitors' requests go between two pages. Turns of their own are not enough: a thread that has been busy for long loses its core to others
+   * for milliseconds (docs/decisions/0174-rests-of-a-warmup.md).
+   */
+  async #letOthers(): Promise<void> {
+    const { timing, stop } = this.#options
+    if (timing.now() < this.#restsAt) return nextTurn()
+    await timing.sleep(rest, stop)
+    this.#restsAt = timing.now() + busyFor
   }
 
   /** The next URL to request, those due for a retry first; null if none can start now. */
