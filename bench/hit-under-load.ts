@@ -14,7 +14,7 @@ import { parseArgs, promisify } from 'node:util'
 import { startChild, type Child } from '../test/helpers/child.ts'
 import { freePort, runProgram, startDaemon } from '../test/helpers/daemon.ts'
 import { browserHeaders } from './lib/browser.ts'
-import { leaveServerCore, onServerCore, whenIdle } from './lib/cores.ts'
+import { beforeOthers, leaveServerCore, onServerCore, whenIdle } from './lib/cores.ts'
 import type { Latencies, Visits } from './lib/latency-client.ts'
 import { median, withRange } from './lib/statistics.ts'
 
@@ -89,7 +89,8 @@ async function startShop(url: string): Promise<{ shop: Child; origin: string }> 
 /** Visits from a separate process, so that neither the shop nor the commands delay its timers. */
 async function measure(visits: Visits): Promise<Latencies> {
   const client = fileURLToPath(new URL('lib/latency-client.ts', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, [client, JSON.stringify(visits)])
+  const [program = '', ...given] = [...beforeOthers, process.execPath, client, JSON.stringify(visits)]
+  const { stdout } = await promisify(execFile)(program, given)
   return JSON.parse(stdout) as Latencies
 }
 

@@ -24,7 +24,7 @@ import { installed } from '../test/helpers/rivals.ts'
 import { scratch } from '../test/helpers/scratch.ts'
 import { startVarnishProxy } from '../test/helpers/varnish.ts'
 import { browserHeaders } from './lib/browser.ts'
-import { leaveServerCore, onServerCore, whenIdle } from './lib/cores.ts'
+import { beforeOthers, leaveServerCore, onServerCore, whenIdle } from './lib/cores.ts'
 import { fillPages, pagesOfTag } from './lib/fill-pages.ts'
 import type { Latencies, Visits } from './lib/latency-client.ts'
 import type { Storm, StormResult } from './lib/purge-client.ts'
@@ -141,21 +141,21 @@ async function measureVisits(daemon: Daemon): Promise<void> {
   const paths = Array.from({ length: 100 }, (_, n) => `/${endless * 100 + n}`)
   for (const path of [...paths, ...paths]) await visit(daemon.url + path)
   const seconds = Number(values.seconds)
-  const visits: Visits = {
+  const visits: Omit<Visits, 'seconds'> = {
     port: daemon.port,
     paths,
     headers: browserHeaders({ gzip: true, cookie: false }),
     perSecond: 300,
-    seconds,
     connections: 8,
   }
-  await run<Latencies>('latency-client.ts', { ...visits, seconds: 1 })
-  latencies.quiet.push((await run<Latencies>('latency-client.ts', visits)).p99)
+  const visitFor = (given: number) => run<Latencies>('latency-client.ts', { ...visits, seconds: given }, beforeOthers)
+  await visitFor(1)
+  latencies.quiet.push((await visitFor(seconds)).p99)
   const endlessly = { port: daemon.port, first: tags * crowds.length, count: endless, connections: 16, pages: null }
   const raging = run<StormResult>('purge-client.ts', { ...endlessly, seconds: seconds + 2 }, whenIdle)
-  latencies.beside.push((await run<Latencies>('latency-client.ts', visits)).p99)
+  latencies.beside.push((await visitFor(seconds)).p99)
   beside.push(await raging)
-  const visiting = run<Latencies>('latency-client.ts', visits)
+  const visiting = visitFor(seconds)
   await pause((seconds * 1_000) / 3)
   const headers = { xkey: 'large' }
   await visit(daemon.url, { method: 'PURGE', headers })

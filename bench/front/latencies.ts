@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { exchange } from '../../test/helpers/exchange.ts'
 import type { Round } from '../hit-under-load.ts'
 import type { Contender, ContenderName } from '../lib/contenders.ts'
-import { whenIdle } from '../lib/cores.ts'
+import { beforeOthers, whenIdle } from '../lib/cores.ts'
 import { category } from '../lib/fast-shop.ts'
 import type { Latencies, Visits } from '../lib/latency-client.ts'
 import type { Storm } from '../lib/purge-client.ts'
@@ -59,7 +59,9 @@ function beside(
   work: (contender: Contender, seconds: number) => [file: string, argument: object],
 ): Shape {
   const latencies = (contender: Contender, duration: number) =>
-    runProgram<Latencies>('lib/latency-client.ts', [JSON.stringify(visits(contender, duration))])
+    runProgram<Latencies>('lib/latency-client.ts', [JSON.stringify(visits(contender, duration))], {
+      prefix: beforeOthers,
+    })
   const besideWork = (contender: Contender, duration: number) => {
     const [file, argument] = work(contender, duration + 2)
     return during(file, argument, () => latencies(contender, duration))

@@ -14,6 +14,17 @@ export const onLoadCore = onCore(1)
 export const whenIdle: [string, ...string[]] = ['chrt', '--idle', '0']
 
 /**
+ * A command that runs the visitors' program before all others on its core, where the system permits that: Linux takes up to four milliseconds
+ * to interrupt even a program that runs `whenIdle` (docs/decisions/0175-visitors-before-other-load.md). Empty elsewhere.
+ */
+export const beforeOthers: readonly string[] = permitted(['chrt', '--fifo', '1'])
+
+function permitted(command: [string, ...string[]]): readonly string[] {
+  const [program, ...given] = command
+  return spawnSync(program, [...given, 'true']).status === 0 ? command : []
+}
+
+/**
  * A command that runs a program on one core, at this benchmark's priority. A program with a session of its own has its own scheduling
  * group (see "The autogroup feature" in sched(7)), which would have default priority.
  */
