@@ -9,7 +9,7 @@ it.each([
   expect(new Set(await begunBetweenRests(takes))).toEqual(new Set([together]))
 })
 
-/** Warms pages that are fresh, which takes so many milliseconds each. Returns how many were begun between one rest and the next. */
+/** Warms pages that are fresh. Returns how many were begun between one rest and the next. @param takes milliseconds per page */
 async function begunBetweenRests(takes: number): Promise<number[]> {
   let [now, left, done] = [0, 20, 0]
   const begun = [0]
