@@ -148,7 +148,7 @@ async function measureVisits(daemon: Daemon): Promise<void> {
     perSecond: 300,
     connections: 8,
   }
-  const visitFor = (given: number) => run<Latencies>('latency-client.ts', { ...visits, seconds: given }, beforeOthers)
+  const visitFor = (given: number) => run<Latencies>('latency-client.ts', { ...visits, seconds: given }, beforeOthers())
   await visitFor(1)
   latencies.quiet.push((await visitFor(seconds)).p99)
   const endlessly = { port: daemon.port, first: tags * crowds.length, count: endless, connections: 16, pages: null }

@@ -60,7 +60,7 @@ function beside(
 ): Shape {
   const latencies = (contender: Contender, duration: number) =>
     runProgram<Latencies>('lib/latency-client.ts', [JSON.stringify(visits(contender, duration))], {
-      prefix: beforeOthers,
+      prefix: beforeOthers(),
     })
   const besideWork = (contender: Contender, duration: number) => {
     const [file, argument] = work(contender, duration + 2)

@@ -13,15 +13,20 @@ export const onLoadCore = onCore(1)
  */
 export const whenIdle: [string, ...string[]] = ['chrt', '--idle', '0']
 
-/**
- * A command that runs the visitors' program before all others on its core, where the system permits that: Linux takes up to four milliseconds
- * to interrupt even a program that runs `whenIdle` (docs/decisions/0175-visitors-before-other-load.md). Empty elsewhere.
- */
-export const beforeOthers: readonly string[] = permitted(['chrt', '--fifo', '1'])
+let first: readonly string[] | undefined
 
-function permitted(command: [string, ...string[]]): readonly string[] {
-  const [program, ...given] = command
-  return spawnSync(program, [...given, 'true']).status === 0 ? command : []
+/**
+ * A command that runs the visitors' program before all others on its core: load that ran `whenIdle` still held it up for up to four
+ * milliseconds (docs/decisions/0175-visitors-before-other-load.md). Empty, with a warning, where the system does not permit that.
+ */
+export function beforeOthers(): readonly string[] {
+  if (first !== undefined) return first
+  const permitted = spawnSync('chrt', ['--fifo', '1', 'true']).status === 0
+  if (!permitted)
+    console.error(
+      'The visitors get no real-time priority (chrt --fifo 1 is not permitted), so other load may hold them up.',
+    )
+  return (first = permitted ? ['chrt', '--fifo', '1'] : [])
 }
 
 /**

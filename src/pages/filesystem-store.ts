@@ -71,7 +71,7 @@ class FilesystemStore implements PageStore {
   readonly #bodies: BodyFiles
   readonly #room: Room
   readonly #reads: BodyReads
-  /** Made by the first look-up: only a process that serves visitors needs it. */
+  /** Made by the first `readPage`: only a process that serves visitors needs it. */
   #recent: RecentPages | null = null
   readonly #housekeeper: Housekeeper
   readonly #remover: Remover

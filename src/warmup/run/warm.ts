@@ -114,8 +114,10 @@ class Warmer<Task extends { url: string }> {
         await this.#probe(good).catch((error: unknown) => this.#fail(error))
       } else {
         const work = await this.#take().catch((error: unknown) => this.#fail(error))
-        if (work) await Promise.all([this.#begin(work), this.#letOthers()])
-        else if (this.#waiting.length + this.#inFlight.size === 0) break
+        if (work) {
+          await this.#begin(work)
+          await this.#letOthers()
+        } else if (this.#waiting.length + this.#inFlight.size === 0) break
         else await this.#change()
       }
     }
@@ -125,8 +127,8 @@ class Warmer<Task extends { url: string }> {
   }
 
   /**
-   * Lets visitors' requests go between two pages. Turns of their own are not enough: a thread that has been busy for long loses its core to others
-   * for milliseconds (docs/decisions/0174-rests-of-a-warmup.md).
+   * Lets visitors' requests go between two pages. Turns of their own are not enough: a thread that has been busy for half a millisecond may lose
+   * its core to another one for up to four (docs/decisions/0174-rests-of-a-warmup.md).
    */
   async #letOthers(): Promise<void> {
     const { timing, stop } = this.#options
