@@ -13,20 +13,23 @@ export const onLoadCore = onCore(1)
  */
 export const whenIdle: [string, ...string[]] = ['chrt', '--idle', '0']
 
-let first: readonly string[] | undefined
+const realTime: [string, ...string[]] = ['chrt', '--fifo', '1']
+let isPermitted: boolean | undefined
 
 /**
  * A command that runs the visitors' program before all others on its core: load that ran `whenIdle` still held it up for up to four
  * milliseconds (docs/decisions/0175-visitors-before-other-load.md). Empty, with a warning, where the system does not permit that.
  */
 export function beforeOthers(): readonly string[] {
-  if (first !== undefined) return first
-  const permitted = spawnSync('chrt', ['--fifo', '1', 'true']).status === 0
-  if (!permitted)
-    console.error(
-      'The visitors get no real-time priority (chrt --fifo 1 is not permitted), so other load may hold them up.',
-    )
-  return (first = permitted ? ['chrt', '--fifo', '1'] : [])
+  isPermitted ??= mayRun(realTime)
+  return isPermitted ? realTime : []
+}
+
+function mayRun([program, ...given]: typeof realTime): boolean {
+  const ran = spawnSync(program, [...given, 'true']).status === 0
+  if (!ran)
+    console.error(`${program} ${given.join(' ')} is not permitted here, so other load may hold up the visitors.`)
+  return ran
 }
 
 /**
