@@ -24,11 +24,12 @@ export class Fetcher {
   readonly #tools: FetchTools
   readonly #keeper: Keeper
 
-  constructor(options: FetchOptions) {
+  /** @param isQuiet see `HotPath` */
+  constructor(options: FetchOptions, isQuiet: () => boolean) {
     this.#keeper = new Keeper(options)
     const shared = {
       options,
-      turns: new Turns(),
+      turns: new Turns(isQuiet),
       parts: new Parts(options.store, options.now),
     }
     const encoder = new BodyEncoder(options)

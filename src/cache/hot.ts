@@ -57,6 +57,9 @@ interface KeyedUrl {
 const mostUrls = 20_000
 const longestUrl = 256
 
+/** Milliseconds after a hit in which further ones are to be expected. */
+const quietAfter = 100
+
 /**
  * The hot path: finds a fresh page in memory, or loads a small one from the disk, without waiting. Returns null for
  * every unusual request, which `StorefrontCache.answer` then handles.
@@ -71,6 +74,8 @@ export class HotPath {
   readonly #urls = new Map<string, KeyedUrl | null>()
   /** Sees every invalidation that was acknowledged before this turn of the event loop began. */
   readonly #pollOfTurn: () => void
+  /** When the last hit was served, in milliseconds since the epoch. */
+  #servedAt = -Infinity
   readonly #tellingCookies: readonly string[]
 
   constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock, standing?: () => Standing) {
@@ -143,7 +148,13 @@ export class HotPath {
 
   /** Counts a hit and the time it took, in milliseconds. */
   count(view: View, ms: number): void {
-    if (view.entry !== null) this.#memory.countHit(view.entry, ms, this.#now())
+    this.#servedAt = this.#now()
+    if (view.entry !== null) this.#memory.countHit(view.entry, ms, this.#servedAt)
+  }
+
+  /** Whether no hit was served lately: then other work may take longer at a time. */
+  get isQuiet(): boolean {
+    return this.#now() - this.#servedAt > quietAfter
   }
 
   /** The answer to a path of `cache.emptyPaths`; null for visitors that the shop has to answer. */

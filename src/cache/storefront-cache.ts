@@ -69,7 +69,11 @@ export class StorefrontCache {
     })
     this.#finder = new PageFinder({ ...options, assembler: this.#assembler })
     this.#presenter = new Presenter({ ...options, bodies, assembler: this.#assembler })
-    this.#fetcher = new Fetcher({ ...options, fragmentsOf: (...page) => this.#assembler.fragmentsOf(...page) })
+    this.hot = new HotPath(this.classifying, options.store, options.memory, options.now, options.standing)
+    this.#fetcher = new Fetcher(
+      { ...options, fragmentsOf: (...page) => this.#assembler.fragmentsOf(...page) },
+      () => this.hot.isQuiet,
+    )
     this.#lifetimes = new LifetimeWatch(options)
     this.#fetches = new SharedFetches(this.#fetcher, { ...options, search })
     const unsafe = new UnsafeInvalidation({
@@ -81,7 +85,6 @@ export class StorefrontCache {
     })
     this.unsafe = unsafe.counts
     this.#passThrough = new PassThrough({ ...options, classes: this.classifying.variants.classes }, unsafe)
-    this.hot = new HotPath(this.classifying, options.store, options.memory, options.now, options.standing)
   }
 
   /** Answers a visitor's request. Errors of the shop become a response, made by `refuse`, never an exception. */

@@ -1,15 +1,20 @@
 /** Milliseconds of a turn in which steps are begun, however short everything else was: a turn of its own for each would cost a tenth more. */
-const least = 0.25
+const least = { quiet: 1, busy: 0.25 }
 
 /**
  * Spreads steps of work over the turns of the event loop, so that requests that cost less need not wait for all of them. In
- * each turn the steps get half of the time that everything else has taken, or a quarter of a millisecond where that is more, and at least one
- * step is run.
+ * each turn the steps get half of the time that everything else has taken, or `least` where that is more, and at least one step is run.
  */
 export class Turns {
+  readonly #isQuiet: () => boolean
   readonly #waiting: (() => void)[] = []
   #isScheduled = false
   #ended = 0
+
+  /** @param isQuiet whether no such requests have come lately */
+  constructor(isQuiet: () => boolean) {
+    this.#isQuiet = isQuiet
+  }
 
   /** Whether steps wait for their turn. */
   get isBusy(): boolean {
@@ -29,7 +34,8 @@ export class Turns {
 
   readonly #run = () => {
     const started = performance.now()
-    this.#step(started + Math.max(least, (started - this.#ended) / 2))
+    const atLeast = this.#isQuiet() ? least.quiet : least.busy
+    this.#step(started + Math.max(atLeast, (started - this.#ended) / 2))
   }
 
   #step(until: number): void {
