@@ -148,8 +148,13 @@ export class HotPath {
 
   /** Counts a hit and the time it took, in milliseconds. */
   count(view: View, ms: number): void {
-    this.#servedAt = this.#now()
+    this.noteHit()
     if (view.entry !== null) this.#memory.countHit(view.entry, ms, this.#servedAt)
+  }
+
+  /** Notes that a hit is served, here or after waiting. */
+  noteHit(): void {
+    this.#servedAt = this.#now()
   }
 
   /** Whether no hit was served lately: then other work may take longer at a time. */

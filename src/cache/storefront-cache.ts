@@ -154,8 +154,11 @@ export class StorefrontCache {
       if (held !== null && usable !== 'stale') {
         const detail = [usable === 'fresh' ? [] : usable, note ?? []].flat().join(', ')
         const answer = await this.#presenter.hit(lookup, held, fence, detail === '' ? undefined : detail)
-        if (answer !== null && usable === 'stale-while-revalidate') this.#revalidate(lookup, held)
-        if (answer !== null) return answer
+        if (answer !== null) {
+          this.hot.noteHit()
+          if (usable === 'stale-while-revalidate') this.#revalidate(lookup, held)
+          return answer
+        }
         // Its body is missing or damaged: treated as a miss.
         held = null
       }

@@ -239,14 +239,17 @@ it('looks for purges for each request that may have been sent since the turn beg
   expect((await Promise.all(visits)).every(({ hot }) => hot)).toBe(true)
 })
 
-it('is quiet until the first hit, and again a while after the last one', async () => {
-  const site = await openSite()
-  onTestFinished(() => site.close())
-  site.answers({ fields, body: html })
-  await site.visit('/a')
-  expect(site.cache.hot.isQuiet).toBe(true)
-  await site.visit('/a')
-  expect(site.cache.hot.isQuiet).toBe(false)
-  site.wait(1)
-  expect(site.cache.hot.isQuiet).toBe(true)
-})
+it.each([false, true])(
+  'is quiet until the first hit, and again a while after the last one (long: %s)',
+  async (long) => {
+    const site = await openSite()
+    onTestFinished(() => site.close())
+    site.answers({ fields, body: html })
+    await site.visit('/a', { long })
+    expect(site.cache.hot.isQuiet).toBe(true)
+    expect(await site.visit('/a', { long })).toMatchObject({ hot: !long, text: expect.stringContaining(html) })
+    expect(site.cache.hot.isQuiet).toBe(false)
+    site.wait(1)
+    expect(site.cache.hot.isQuiet).toBe(true)
+  },
+)
