@@ -20,6 +20,8 @@ async function openLine(port: number): Promise<Line> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   await once(socket, 'connect')
   onTestFinished(() => void socket.destroy())
+  // A process that was replaced took its connections with it.
+  socket.on('error', () => {})
   let bytes = Buffer.alloc(0)
   socket.on('data', (chunk: Buffer) => (bytes = Buffer.concat([bytes, chunk])))
   return {
@@ -33,8 +35,11 @@ async function openLine(port: number): Promise<Line> {
   }
 }
 
-/** The process that serves most of the connections, and these (Linux). */
-async function findServer({ daemon, port }: Shop, lines: readonly Line[]): Promise<{ pid: number; own: Line[] }> {
+/** The process that serves most of the connections, and these (Linux). False until all of them are accepted. */
+async function findServer(
+  { daemon, port }: Shop,
+  lines: readonly Line[],
+): Promise<{ pid: number; own: Line[] } | false> {
   const rows = (await readFile('/proc/net/tcp', 'latin1')).split('\n').map((row) => row.trim().split(/ +/))
   const portOf = (address: string) => Number.parseInt(address.split(':')[1]!, 16)
   const accepted = rows.filter(([, local]) => local?.includes(':') && portOf(local) === port)
@@ -47,7 +52,14 @@ async function findServer({ daemon, port }: Shop, lines: readonly Line[]): Promi
       return { pid, own: lines.filter(({ socket }) => ports.has(socket.localPort)) }
     }),
   )
+  if (servers.reduce((sum, { own }) => sum + own.length, 0) < lines.length) return false
   return servers.toSorted((one, other) => other.own.length - one.own.length)[0]!
+}
+
+/** Stops or continues a process. False if it is gone. */
+async function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): Promise<boolean> {
+  if (await isGone(pid)) return false
+  return process.kill(pid, name)
 }
 
 it('a page that was purged by another process is not served behind bytes that were unread when the purge was answered', async () => {
@@ -64,7 +76,7 @@ it('a page that was purged by another process is not served behind bytes that we
     // One after the other, they go to the processes in turns.
     const lines = [await openLine(shop.port), await openLine(shop.port), await openLine(shop.port)]
     lines.push(...(await Promise.all(Array.from({ length: 300 }, () => openLine(shop.port)))))
-    const { pid, own } = await findServer(shop, lines)
+    const { pid, own } = await until(() => findServer(shop, lines))
     const purger = lines.find((each) => !own.includes(each))!
     const [line, ...crowd] = own as [Line, ...Line[]]
     for (let count = 0; count < 3; count++) {
@@ -73,16 +85,18 @@ it('a page that was purged by another process is not served behind bytes that we
     }
     // Pages are stored in the background, under a lock.
     await pause(200)
-    process.kill(pid, 'SIGSTOP')
+    await signal(pid, 'SIGSTOP')
     // The process finds all of this in one turn of its event loop, and reads the line last.
     for (const { socket } of crowd) socket.write(large)
     await pause(20)
     const unread = round % 2 === 0 ? '\r\n' : large
     line.socket.write(unread)
     await pause(20)
-    process.kill(pid, 'SIGCONT')
-    await Promise.race(crowd.map(({ socket }) => once(socket, 'data')))
-    process.kill(pid, 'SIGSTOP')
+    await signal(pid, 'SIGCONT')
+    await new Promise<unknown>((resolve) => {
+      for (const { socket } of crowd) socket.once('data', resolve).once('close', resolve)
+    })
+    await signal(pid, 'SIGSTOP')
     body = 'new'
     purger.socket.write(`PURGE / HTTP/1.1\r\nHost: ${shop.host}\r\nxkey: ${tag}\r\n\r\n`)
     const status = (await purger.receive(1))[0]!.status
