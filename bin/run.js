@@ -7,7 +7,26 @@ if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
   process.stderr.write(`pagecache needs Node ${needed.join('.')} or later; this is ${process.version}.\n`)
   process.exitCode = 2
 } else {
+  if (process.argv[2] === 'serve') restartWithOptions()
   start()
+}
+
+/**
+ * Runs the daemon with options of Node that count only from the start of a process. They are in docs/deploy.md; a process that was started
+ * with `--use-largepages`, on its command line or in NODE_OPTIONS, keeps its own.
+ */
+function restartWithOptions() {
+  const { argv, channel, env, execArgv, execPath, execve, pid } = process
+  if (/--use[-_]largepages/.test(`${execArgv.join(' ')} ${env.NODE_OPTIONS}`)) return
+  // Node would close sockets and channels that the process has inherited. Windows has no execve.
+  if (execve === undefined || channel !== undefined || env.LISTEN_PID === String(pid)) return
+  const options = [
+    // A miss runs through much of Node's code, and the processor finds the addresses of small pages slowly.
+    '--use-largepages=silent',
+    // MB of each half of the young generation. V8 would shrink it while the daemon is idle (docs/decisions/0166-young-until-stored.md).
+    '--min-semi-space-size=12',
+  ]
+  execve(execPath, [execPath, ...options, ...execArgv, ...argv.slice(1)], env)
 }
 
 async function start() {
