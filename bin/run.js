@@ -18,15 +18,19 @@ if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
 function restartWithOptions() {
   const { argv, channel, env, execArgv, execPath, execve, pid } = process
   if (/--use[-_]largepages/.test(`${execArgv.join(' ')} ${env.NODE_OPTIONS}`)) return
-  // Node would close sockets and channels that the process has inherited. Windows has no execve.
-  if (execve === undefined || channel !== undefined || env.LISTEN_PID === String(pid)) return
+  // Node would close sockets and channels that the process has inherited.
+  if (channel !== undefined || env.LISTEN_PID === String(pid)) return
   const options = [
     // A miss runs through much of Node's code, and the processor finds the addresses of small pages slowly.
     '--use-largepages=silent',
     // MB of each half of the young generation. V8 would shrink it while the daemon is idle (docs/decisions/0166-young-until-stored.md).
     '--min-semi-space-size=12',
   ]
-  execve(execPath, [execPath, ...options, ...execArgv, ...argv.slice(1)], env)
+  try {
+    execve(execPath, [execPath, ...options, ...execArgv, ...argv.slice(1)], env)
+  } catch {
+    // Windows, and Node's permission model, do not allow it. The daemon runs without the options too.
+  }
 }
 
 async function start() {
