@@ -27,6 +27,8 @@ function restartWithOptions() {
     '--min-semi-space-size=12',
   ]
   try {
+    // A program that is not found would end the process: without /proc, Node knows only its name.
+    process.getBuiltinModule('node:fs').accessSync(execPath)
     execve(execPath, [execPath, ...options, ...execArgv, ...argv.slice(1)], env)
   } catch {
     // Windows, and Node's permission model, do not allow it. The daemon runs without the options too.
