@@ -56,10 +56,9 @@ async function findServer(
   return servers.toSorted((one, other) => other.own.length - one.own.length)[0]!
 }
 
-/** Stops or continues a process. False if it is gone. */
-async function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): Promise<boolean> {
-  if (await isGone(pid)) return false
-  return process.kill(pid, name)
+/** Stops or continues a process, unless it is gone. */
+async function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  if (!(await isGone(pid))) process.kill(pid, name)
 }
 
 it('a page that was purged by another process is not served behind bytes that were unread when the purge was answered', async () => {
@@ -103,7 +102,7 @@ it('a page that was purged by another process is not served behind bytes that we
     line.socket.write(get(`/${tag}`))
     await pause(20)
     // Where the process was stopped while it held a lock, the purge fails after a while, and the process may have been replaced.
-    if (!(await isGone(pid))) process.kill(pid, 'SIGCONT')
+    await signal(pid, 'SIGCONT')
     if (status === 200) seen.push((await line.receive(unread === large ? 2 : 1)).at(-1)!.body)
     for (const { socket } of lines) socket.destroy()
   }
