@@ -12,8 +12,8 @@ if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
 }
 
 /**
- * Runs the daemon with options of Node that count only from the start of a process. They are in docs/deploy.md; a process that was started
- * with `--use-largepages`, on its command line or in NODE_OPTIONS, keeps its own.
+ * Runs the daemon with options of Node that count only from the start of a process. docs/deploy.md names them too. A process that was
+ * started with `--use-largepages`, on its command line or in NODE_OPTIONS, keeps its own.
  */
 function restartWithOptions() {
   const { argv, channel, env, execArgv, execPath, execve, pid } = process
@@ -23,7 +23,7 @@ function restartWithOptions() {
   const options = [
     // A miss runs through much of Node's code, and the processor finds the addresses of small pages slowly.
     '--use-largepages=silent',
-    // MB of each half of the young generation. V8 would shrink it while the daemon is idle (docs/decisions/0166-young-until-stored.md).
+    // MB of each half of the young generation: `largeEnough` in src/lib/steady-heap.ts. V8 would shrink it while the daemon is idle.
     '--min-semi-space-size=12',
   ]
   try {

@@ -78,7 +78,8 @@ export function collectYoungAlone(): void {
 
 /**
  * Lets the young generation of a process that runs for long grow to `largeEnough` in one step, and no further. V8 shrinks it to a
- * megabyte while little is allocated; if it stayed that small, each collection would make objects old that are hardly used again.
+ * megabyte while little is allocated, except in a daemon that has restarted with `largeEnough` as its smallest size (bin/run.js); if it
+ * stayed that small, each collection would make objects old that are hardly used again.
  */
 export function limitYoungGeneration(): void {
   isLimited = true
