@@ -2,12 +2,13 @@ import { compact } from '../lib/buffers.ts'
 import { SteadyMap } from '../lib/steady-map.ts'
 import type { Page } from './page.ts'
 import type { Fence, Rejection } from './page-store.ts'
+import { toText } from './prepared-page.ts'
 
 /** Most pages per transaction of the writer thread: five milliseconds, since other processes wait for it. */
 export const batchPages = 128
-/** Bytes of bodies per transaction. */
+/** Bytes of bodies and texts per transaction. */
 const batchBytes = 1024 ** 2
-/** Bytes. A page with a larger body has a batch to itself, and is not copied until the writer gets it. */
+/** Bytes of body and text. A larger page has a batch to itself, and is not copied until the writer gets it. */
 const mostCopied = batchBytes / 2
 /** Batches whose memory is kept for further ones, or as many as wait: usually one is written while another one fills. */
 const leastKept = 2
@@ -21,7 +22,7 @@ export interface Waiting {
   /** The last removal that is known not to select it. */
   checked: Fence
   readonly batch: Batch
-  /** Where its body begins in those of the batch. */
+  /** Where its body begins in the memory of the batch. */
   readonly start: number
   /** The one before it under the same key. */
   older: Waiting | null
@@ -30,42 +31,45 @@ export interface Waiting {
 /** The pages of a transaction. The ids that they have while they wait are consecutive. */
 export class Batch {
   readonly pages: Waiting[] = []
-  /** Their bodies, one after the other. */
-  readonly bodies: Buffer
+  /** The size of each body and of the text after it (`toText`), in bytes. */
+  readonly sizes: number[] = []
   /** Resolves to the stored pages, or why each was not stored. */
   readonly over = Promise.withResolvers<readonly (Page | Rejection)[]>()
   /** How often it was given to the writer thread. Then it takes no further page. */
   attempts = 0
+  readonly memory: Buffer
   #used = 0
 
-  /** @param bodies memory of both threads, which is used again; or one large body */
-  constructor(bodies: Buffer) {
-    this.bodies = bodies
+  /** @param memory of both threads, which is used again; or one large body */
+  constructor(memory: Buffer) {
+    this.memory = memory
   }
 
   get isShared(): boolean {
-    return this.bodies.buffer instanceof SharedArrayBuffer
+    return this.memory.buffer instanceof SharedArrayBuffer
   }
 
   takes(size: number): boolean {
-    const hasRoom = this.pages.length < batchPages && size <= this.bodies.length - this.#used
+    const hasRoom = this.pages.length < batchPages && size <= this.memory.length - this.#used
     return hasRoom && this.isShared && this.attempts === 0
   }
 
-  /** Copies a body. Returns where it begins. */
-  copy(body: Buffer): number {
+  /** Copies a body and the page's text. Returns where the body begins. */
+  copy(body: Buffer, text: string): number {
     const start = this.#used
-    this.bodies.set(body, start)
-    this.#used += body.length
+    this.memory.set(body, start)
+    const written = this.memory.write(text, start + body.length)
+    this.#used += body.length + written
+    this.sizes.push(body.length, written)
     return start
   }
 }
 
 /** A copy where the memory is used again. */
 export function bodyOf({ batch, start, page }: Waiting): Buffer {
-  if (!batch.isShared) return batch.bodies
+  if (!batch.isShared) return batch.memory
   const body = Buffer.allocUnsafeSlow(page.size)
-  batch.bodies.copy(body, 0, start, start + page.size)
+  batch.memory.copy(body, 0, start, start + page.size)
   return body
 }
 
@@ -100,8 +104,9 @@ export class Batches {
 
   /** @param checked the last removal that is known not to select the page */
   add(draft: Omit<Page, 'id'>, body: Buffer, fence: Fence, checked: Fence): Waiting {
-    const batch = this.#for(body)
-    const start = batch.isShared ? batch.copy(body) : 0
+    const text = toText(draft, fence)
+    const batch = this.#for(body, Buffer.byteLength(text))
+    const start = batch.isShared ? batch.copy(body, text) : 0
     const page = { ...draft, id: -(this.#last += 1) }
     const waiting: Waiting = { page, fence, checked, batch, start, older: this.#newest.get(page.key) ?? null }
     batch.pages.push(waiting)
@@ -111,10 +116,11 @@ export class Batches {
     return waiting
   }
 
-  #for(body: Buffer): Batch {
+  #for(body: Buffer, textSize: number): Batch {
     const last = this.#batches.at(-1)
-    const isLarge = body.length > mostCopied
-    if (!isLarge && last?.takes(body.length) === true) return last
+    const size = body.length + textSize
+    const isLarge = size > mostCopied
+    if (!isLarge && last?.takes(size) === true) return last
     const shared = () => this.#free.pop() ?? Buffer.from(new SharedArrayBuffer(batchBytes))
     const batch = new Batch(isLarge ? compact(body) : shared())
     this.#batches.push(batch)
@@ -154,7 +160,7 @@ export class Batches {
       this.#size -= 1
       this.#bytes -= waiting.page.size + pageOverhead
     }
-    if (batch.isShared) this.#free.push(batch.bodies)
+    if (batch.isShared) this.#free.push(batch.memory)
     this.#free.splice(Math.max(leastKept, this.#batches.length))
     batch.over.resolve(outcomes)
   }

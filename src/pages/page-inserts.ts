@@ -38,7 +38,7 @@ type InsertedRow = [
   at: number,
   key: string,
   url: string,
-  record: string,
+  record: Buffer,
 ]
 
 interface Settings {
@@ -59,7 +59,7 @@ export class PageInserts {
     this.#counters = counters
     this.#writes = writes
     this.#insertQuery = database.prepare(
-      `INSERT INTO page (${storedColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO page (${storedColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT))`,
     )
     this.#getVariantsQuery = database.prepare(`
       SELECT ${pageColumns} FROM page p WHERE p.url = ? AND p.key_hash = ? AND p.key = ? AND ${live}`)
@@ -128,7 +128,7 @@ export class PageInserts {
   #replaceVariants({ head, record }: Prepared, maxVariants: number): Counted {
     const known = this.#getIdsOfUrlQuery.all(head.key, head.url)
     const isRenewal = known.some(({ same }) => same === 1)
-    const variant = isRenewal ? variantOf(JSON.parse(record) as PageDraft) : ''
+    const variant = isRenewal ? variantOf(JSON.parse(record.toString()) as PageDraft) : ''
     const rows = isRenewal ? this.#getVariantsQuery.all(head.url, hashKey(head.key), head.key) : []
     const replaced = rows.map((row) => ({ row, old: toPage(row) })).filter(({ old }) => variantOf(old) === variant)
     const doomed = replaced.map(({ row }) => row.id)

@@ -100,14 +100,14 @@ export function toRecord(draft: PageDraft): string {
   } satisfies Omit<PageDraft, 'key' | 'url' | 'type'>)
 }
 
-type Sealed = Pick<PageRow, 'key' | 'url' | 'type' | 'file' | 'file_size' | 'at' | 'size' | 'record' | 'digest'>
+type Sealed = Pick<PageRow, 'key' | 'url' | 'type' | 'file' | 'file_size' | 'at' | 'size' | 'digest'> & {
+  record: string | Buffer
+}
 
 /** A checksum over the served content of a row: SQLite does not detect an altered byte within a text. */
 export function sealOf(row: Sealed): number {
-  return crc32(
-    row.digest,
-    crc32(`${row.key}\0${row.url}\0${row.type}\0${row.file}\0${row.file_size}\0${row.at}\0${row.size}\0${row.record}`),
-  )
+  const fields = `${row.key}\0${row.url}\0${row.type}\0${row.file}\0${row.file_size}\0${row.at}\0${row.size}\0`
+  return crc32(row.digest, crc32(row.record, crc32(fields)))
 }
 
 /** @throws DamagedIndex when the row is not what was written */

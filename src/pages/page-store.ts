@@ -35,10 +35,10 @@ export type PageHead = Pick<
   'key' | 'url' | 'type' | 'tags' | 'cachedAt' | 'deleteAt' | 'originalSize' | 'generationMs'
 >
 
-/** A page to be stored, as the writer thread gets it. `record`: the JSON of its draft, which need not be parsed (`toRecord`). */
+/** A page to be stored, as the writer thread gets it. `record`: the JSON of its draft, which need not be decoded (`toRecord`). */
 export interface PreparedPage extends Omit<NewPage, 'draft'> {
   head: PageHead
-  record: string
+  record: Buffer
 }
 
 /** What the store adds to a page that it has stored. */

@@ -37,7 +37,7 @@ export class PageWriter {
     const { promise, resolve, reject } = Promise.withResolvers<WriterAnswer>()
     this.#asked = { resolve, reject }
     worker.ref()
-    const own = task.kind === 'pages' && task.bodies.buffer instanceof ArrayBuffer ? [task.bodies.buffer] : []
+    const own = task.kind === 'pages' && task.memory.buffer instanceof ArrayBuffer ? [task.memory.buffer] : []
     worker.postMessage({ task, now } satisfies ToWriter, own)
     return promise.finally(() => worker.unref())
   }

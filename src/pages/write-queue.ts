@@ -217,8 +217,8 @@ export class WriteQueue {
   /** Not an async function, which would keep the texts of the pages until the answer. */
   #send(batch: Batch): Promise<WriterAnswer> {
     batch.attempts += 1
-    const { task, files } = toGroupTask(batch)
-    this.#files = files
+    const task = toGroupTask(batch)
+    this.#files = [...new Set(task.files)]
     return this.#ask(task)
   }
 
@@ -249,7 +249,7 @@ export class WriteQueue {
   /** The writer's answer; null when it failed or died, which is reported. */
   #ask(task: WriterTask): Promise<WriterAnswer> {
     const { writer, now, onWarning } = this.#options
-    const what = task.kind === 'pages' ? `${task.records.length} pages wait to be stored again` : `${task.kind} failed`
+    const what = task.kind === 'pages' ? `${task.files.length} pages wait to be stored again` : `${task.kind} failed`
     return writer.ask(task, now()).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error)
       onWarning(`The writer of the page store failed, ${what}: ${why}`)

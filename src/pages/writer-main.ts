@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { toMessage } from '../errors.ts'
-import { yieldToVisitors } from '../lib/priority.ts'
+import { letVisitorsIn, yieldToVisitors } from '../lib/priority.ts'
 import { openFilesystemStore } from './filesystem-store.ts'
 import type { PageStore, PreparedPage } from './page-store.ts'
 import {
@@ -54,6 +54,8 @@ async function answer(task: WriterTask): Promise<void> {
 
 port.on('message', (message: ToWriter) => {
   if (message === null) return void pages.close().then(() => port.close())
+  // Linux may have taken the core from the serving thread when that sent the message.
+  letVisitorsIn()
   moment = message.now
   void answer(message.task)
 })

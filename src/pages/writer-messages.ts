@@ -1,11 +1,10 @@
 import type { ErrorMessage } from '../errors.ts'
-import type { Batch } from './batches.ts'
+import type { Batch, Waiting } from './batches.ts'
 import { newBodyFile } from './body-files.ts'
 import type { Page, PageDraft } from './page.ts'
-import { toRecord } from './page-row.ts'
 import type { Fence, PreparedPage, Rejection, StoredHits } from './page-store.ts'
 import { pieceSize } from './piece-digests.ts'
-import { toHead } from './prepared-page.ts'
+import { fromText, toText } from './prepared-page.ts'
 
 /** The start data of the writer thread. */
 export interface WriterData {
@@ -27,36 +26,34 @@ export type WriterTask =
   | { kind: 'recode'; page: Page }
 
 /**
- * `pages`: as JSON, which takes a third of the time of a structured clone. `records`: the JSON that the index stores, which the writer need not
- * parse. `bodies`: in memory of both threads, or one large body, which is handed over.
+ * `memory`: the body of each page and its text (`toText`), one after the other. It belongs to both threads, or is handed over if it is one
+ * large page. `sizes`: in turn of a body and of a text, in bytes. `files`: for each page.
  */
 interface GroupTask {
   kind: 'pages'
-  pages: string
-  records: string[]
-  bodies: Uint8Array
+  memory: Uint8Array
+  sizes: number[]
+  files: string[]
 }
-
-/** `start`, `size`: where its body is. */
-type SentPage = Omit<PreparedPage, 'record' | 'body'> & { start: number; size: number }
 
 /** Small bodies share a file. Its name is new for each attempt: the row of an earlier one may exist, so its file must not be written again. */
-export function toGroupTask({ pages, bodies, isShared }: Batch): { task: GroupTask; files: string[] } {
-  const shared = newBodyFile(pages[0]!.page.key)
-  const sent = pages.map(({ page, fence, start }): SentPage => {
-    const file = page.size <= pieceSize ? shared : newBodyFile(page.key)
-    return { head: toHead(page), fence, file, start, size: page.size }
-  })
-  const records = pages.map(({ page }) => toRecord(page))
-  const task = { kind: 'pages', pages: JSON.stringify(sent), records } as const
-  const files = [...new Set(sent.map(({ file }) => file))]
-  return { task: { ...task, bodies: isShared ? bodies : new Uint8Array(bodies) }, files }
+export function toGroupTask(batch: Batch): GroupTask {
+  const shared = newBodyFile(batch.pages[0]!.page.key)
+  const files = batch.pages.map(({ page }) => (page.size <= pieceSize ? shared : newBodyFile(page.key)))
+  if (batch.isShared) return { kind: 'pages', memory: batch.memory, sizes: batch.sizes, files }
+  const [{ page, fence }] = batch.pages as [Waiting]
+  const text = Buffer.from(toText(page, fence))
+  const memory = Buffer.concat([batch.memory, text])
+  return { kind: 'pages', memory, sizes: [page.size, text.length], files }
 }
 
-export function toGroup({ pages, records, bodies }: GroupTask): PreparedPage[] {
-  return (JSON.parse(pages) as SentPage[]).map(({ head, fence, file, start, size }, at) => {
-    const body = Buffer.from(bodies.buffer, bodies.byteOffset + start, size)
-    return { head, record: records[at]!, body, fence, file }
+export function toGroup({ memory, sizes, files }: GroupTask): PreparedPage[] {
+  const whole = Buffer.from(memory.buffer, memory.byteOffset, memory.byteLength)
+  let at = 0
+  const next = (size: number) => whole.subarray(at, (at += size))
+  return files.map((file, page) => {
+    const body = next(sizes[2 * page]!)
+    return { ...fromText(next(sizes[2 * page + 1]!)), body, file }
   })
 }
 

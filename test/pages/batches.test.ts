@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { Batches, batchPages, bodyOf, outcomeOf, type Waiting } from '../../src/pages/batches.ts'
+import { toText } from '../../src/pages/prepared-page.ts'
 import { draft } from './draft.ts'
 
 const fence = { generation: 'g', sequence: 1 }
@@ -25,10 +26,11 @@ describe('a batch', () => {
     expect(pages.map((waiting) => bodyOf(waiting).toString())).toEqual(pages.map((_, n) => `p${n}`))
   })
 
-  it('takes a megabyte of bodies, or a large one, which is not copied', () => {
+  it('takes a megabyte of bodies and texts, or a large page, which is not copied', () => {
     const batches = new Batches()
-    const half = Buffer.alloc(megabyte / 2, 'h')
-    const large = Buffer.alloc(megabyte / 2 + 1, 'l')
+    const text = Buffer.byteLength(toText(draft('p0'), fence))
+    const half = Buffer.alloc(megabyte / 2 - text, 'h')
+    const large = Buffer.alloc(megabyte / 2 - text + 1, 'l')
     const pages = [half, half, half, large, Buffer.alloc(0), half].map((body, n) => add(batches, `p${n}`, body))
     const groups = new Set(pages.map(({ batch }) => batch))
     expect([...groups].map((batch) => batch.pages.length)).toEqual([2, 1, 1, 2])
@@ -87,11 +89,11 @@ it('forgets the pages of a key in the order in which they end, however many ther
 it('uses memory again without changing a body that was read from it', () => {
   const batches = new Batches()
   const first = add(batches, 'a', Buffer.alloc(1000, 'a'))
-  const memory = first.batch.bodies.buffer
+  const memory = first.batch.memory.buffer
   const body = bodyOf(first)
   end(batches)
   const second = add(batches, 'b', Buffer.alloc(1000, 'b'))
-  expect(second.batch.bodies.buffer).toBe(memory)
+  expect(second.batch.memory.buffer).toBe(memory)
   expect(body).toEqual(Buffer.alloc(1000, 'a'))
   expect(bodyOf(second)).toEqual(Buffer.alloc(1000, 'b'))
 })
