@@ -12,7 +12,7 @@ const batchBytes = 1024 ** 2
 const mostCopied = batchBytes / 2
 /** Batches whose memory is kept for further ones, or as many as wait: usually one is written while another one fills. */
 const leastKept = 2
-/** Bytes of a waiting page besides its body (texts, lookup tables), as measured. */
+/** Bytes of a waiting page in V8's heap (headers and tags, lookup tables), as measured. */
 const pageOverhead = 2_048
 
 /** A page that waits to be stored. Its negative id becomes the id of its row. */
@@ -31,12 +31,14 @@ export interface Waiting {
 /** The pages of a transaction. The ids that they have while they wait are consecutive. */
 export class Batch {
   readonly pages: Waiting[] = []
-  /** The size of each body and of the text after it (`toText`), in bytes. */
+  /** The size of each body and of the text after it (`toText`), in bytes. None for a large page. */
   readonly sizes: number[] = []
   /** Resolves to the stored pages, or why each was not stored. */
   readonly over = Promise.withResolvers<readonly (Page | Rejection)[]>()
   /** How often it was given to the writer thread. Then it takes no further page. */
   attempts = 0
+  /** What its pages take, in bytes. */
+  bytes = 0
   readonly memory: Buffer
   #used = 0
 
@@ -105,20 +107,22 @@ export class Batches {
   /** @param checked the last removal that is known not to select the page */
   add(draft: Omit<Page, 'id'>, body: Buffer, fence: Fence, checked: Fence): Waiting {
     const text = toText(draft, fence)
-    const batch = this.#for(body, Buffer.byteLength(text))
+    const size = body.length + Buffer.byteLength(text)
+    const batch = this.#for(body, size)
     const start = batch.isShared ? batch.copy(body, text) : 0
     const page = { ...draft, id: -(this.#last += 1) }
     const waiting: Waiting = { page, fence, checked, batch, start, older: this.#newest.get(page.key) ?? null }
     batch.pages.push(waiting)
     this.#newest.set(page.key, waiting)
     this.#size += 1
-    this.#bytes += body.length + pageOverhead
+    batch.bytes += size + pageOverhead
+    this.#bytes += size + pageOverhead
     return waiting
   }
 
-  #for(body: Buffer, textSize: number): Batch {
+  /** @param size bytes of the body and the text of a page */
+  #for(body: Buffer, size: number): Batch {
     const last = this.#batches.at(-1)
-    const size = body.length + textSize
     const isLarge = size > mostCopied
     if (!isLarge && last?.takes(size) === true) return last
     const shared = () => this.#free.pop() ?? Buffer.from(new SharedArrayBuffer(batchBytes))
@@ -155,11 +159,9 @@ export class Batches {
   /** Ends the oldest batch. */
   shift(outcomes: readonly (Page | Rejection)[]): void {
     const batch = this.#batches.shift()!
-    for (const waiting of batch.pages) {
-      this.#forget(waiting)
-      this.#size -= 1
-      this.#bytes -= waiting.page.size + pageOverhead
-    }
+    for (const waiting of batch.pages) this.#forget(waiting)
+    this.#size -= batch.pages.length
+    this.#bytes -= batch.bytes
     if (batch.isShared) this.#free.push(batch.memory)
     this.#free.splice(Math.max(leastKept, this.#batches.length))
     batch.over.resolve(outcomes)

@@ -35,7 +35,7 @@ export type PageHead = Pick<
   'key' | 'url' | 'type' | 'tags' | 'cachedAt' | 'deleteAt' | 'originalSize' | 'generationMs'
 >
 
-/** A page to be stored, as the writer thread gets it. `record`: the JSON of its draft, which need not be decoded (`toRecord`). */
+/** A page to be stored, as the writer thread gets it. `record`: the JSON of its draft (`toRecord`), which only a renewal decodes. */
 export interface PreparedPage extends Omit<NewPage, 'draft'> {
   head: PageHead
   record: Buffer

@@ -2,7 +2,7 @@ import type { Page, PageDraft } from './page.ts'
 import { finiteTimes, toRecord } from './page-row.ts'
 import type { Fence, NewPage, PageHead, PreparedPage, Stored } from './page-store.ts'
 
-export function toHead(draft: PageDraft): PageHead {
+function toHead(draft: PageDraft): PageHead {
   const { key, url, type, tags, cachedAt, deleteAt, originalSize, generationMs } = draft
   return { key, url, type, tags, cachedAt, deleteAt, originalSize, generationMs }
 }

@@ -10,7 +10,7 @@ import { selects } from './removals.ts'
 import type { SharedIndex } from './shared-index.ts'
 import { toGroupTask, toHitTasks, type GroupWritten, type WriterAnswer, type WriterTask } from './writer-messages.ts'
 
-/** The most that waits to be stored, in bytes: about 1,200 compressed pages, which take a quarter of a second. */
+/** The most that waits to be stored, in bytes: about 1,000 compressed pages, which take a fifth of a second. */
 const mostBytes = 8 * 1024 ** 2
 /** How long pages gather that no warmup waits for, in ms: a transaction of one page costs four times its share of a group. */
 const gatherFor = 50
@@ -214,7 +214,7 @@ export class WriteQueue {
     this.#end(batch, written.stored)
   }
 
-  /** Not an async function, which would keep the texts of the pages until the answer. */
+  /** Not an async function, which would keep the task until the answer. */
   #send(batch: Batch): Promise<WriterAnswer> {
     batch.attempts += 1
     const task = toGroupTask(batch)

@@ -54,7 +54,7 @@ async function answer(task: WriterTask): Promise<void> {
 
 port.on('message', (message: ToWriter) => {
   if (message === null) return void pages.close().then(() => port.close())
-  // Linux may have taken the core from the serving thread when that sent the message.
+  // Linux may have taken the core from the serving thread when that sent the message, of whatever kind it is.
   letVisitorsIn()
   moment = message.now
   void answer(message.task)

@@ -26,8 +26,8 @@ export type WriterTask =
   | { kind: 'recode'; page: Page }
 
 /**
- * `memory`: the body of each page and its text (`toText`), one after the other. It belongs to both threads, or is handed over if it is one
- * large page. `sizes`: in turn of a body and of a text, in bytes. `files`: for each page.
+ * `memory`: the body of each page and its text (`toText`), one after the other. It belongs to both threads, or is handed
+ * over if it is one large page. `sizes`: in turn of a body and of a text, in bytes. `files`: for each page.
  */
 interface GroupTask {
   kind: 'pages'
@@ -43,8 +43,8 @@ export function toGroupTask(batch: Batch): GroupTask {
   if (batch.isShared) return { kind: 'pages', memory: batch.memory, sizes: batch.sizes, files }
   const [{ page, fence }] = batch.pages as [Waiting]
   const text = Buffer.from(toText(page, fence))
-  const memory = Buffer.concat([batch.memory, text])
-  return { kind: 'pages', memory, sizes: [page.size, text.length], files }
+  const sizes = [batch.memory.length, text.length]
+  return { kind: 'pages', memory: Buffer.concat([batch.memory, text]), sizes, files }
 }
 
 export function toGroup({ memory, sizes, files }: GroupTask): PreparedPage[] {

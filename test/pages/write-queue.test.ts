@@ -4,7 +4,6 @@ import { rm, writeFile } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import zlib from 'node:zlib'
-import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PageIndex } from '../../src/pages/page-index.ts'
 import type { Page } from '../../src/pages/page.ts'
@@ -13,6 +12,7 @@ import { placesIn } from '../../src/pages/places.ts'
 import { tempDir } from '../helpers/temp-dir.ts'
 import { accepted, bodyOf, draft, openPages, origin, store } from '../stores/pages.ts'
 import { until } from '../helpers/until.ts'
+import { lock } from './lock.ts'
 
 const megabyte = 2 ** 20
 
@@ -20,13 +20,6 @@ const openWriter = async (directory?: string) =>
   openPages({ writer: true, ...(directory !== undefined && { directory }) })
 
 const take = (pages: PageStore, name: string, body = bodyOf(name)) => pages.take(draft(name), body, pages.fence())
-
-/** Keeps the writer from writing until `release`. */
-function lock(directory: string): { release(): void } {
-  const holder = new Database(placesIn(directory).index)
-  holder.exec('BEGIN IMMEDIATE')
-  return { release: () => void holder.exec('COMMIT').close() }
-}
 
 /** The writer threads of this process, as they start. */
 function watchWorkers(): Worker[] {
