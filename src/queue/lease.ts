@@ -12,17 +12,16 @@ interface NewLease {
 
 /**
  * Leases messages of different groups that this transaction has locked with their groups. Returns those that it got, in the order of the
- * ids: not one whose group is held, by a worker other than this one if `shared`, none that was delayed or has failed before it was locked, and
- * none for a worker that others have taken over.
+ * ids: not one whose group is held under another lease, none that was delayed or has failed before it was locked, and none for a worker
+ * that others have taken over.
  */
 export async function leaseMessages(
   transaction: RecordsTransaction,
   ids: readonly string[],
-  { shared, ...lease }: NewLease & { shared: boolean },
+  lease: NewLease,
 ): Promise<Message[]> {
-  const statements = shared ? leasesShared : leasesAlone
-  let statement = statements.get(ids.length)
-  if (statement === undefined) statements.set(ids.length, (statement = prepareLease(ids.length, shared)))
+  let statement = leases.get(ids.length)
+  if (statement === undefined) leases.set(ids.length, (statement = prepareLease(ids.length)))
   const { rows } = await statement(transaction, { ...lease, ...ids })
   return ids.flatMap((id) => rows.filter((row) => row.id === id).map(toMessage))
 }
@@ -31,22 +30,16 @@ export async function leaseMessages(
 type Values = NewLease & Record<number, string>
 
 /** By the number of messages. */
-const leasesAlone = new Map<number, Prepared<Values, QueueMessageRow>>()
-const leasesShared: typeof leasesAlone = new Map()
+const leases = new Map<number, Prepared<Values, QueueMessageRow>>()
 
-function prepareLease(count: number, shared: boolean): Prepared<Values, QueueMessageRow> {
+function prepareLease(count: number): Prepared<Values, QueueMessageRow> {
   return prepare<Values, QueueMessageRow>((db, values) => {
     const ids = Array.from({ length: count }, (_, position) => values[position]!)
-    return leaseUnlessHeld(db, ids, values, shared)
+    return leaseUnlessHeld(db, ids, values)
   })
 }
 
-function leaseUnlessHeld(
-  db: RecordsDatabase,
-  ids: readonly string[],
-  { lease, worker, now }: NewLease,
-  shared: boolean,
-) {
+function leaseUnlessHeld(db: RecordsDatabase, ids: readonly string[], { lease, worker, now }: NewLease) {
   return (
     db
       .updateTable('queue_messages')
@@ -61,7 +54,8 @@ function leaseUnlessHeld(
           .select('held.id')
           .whereRef('held.group', '=', 'queue_messages.group')
           .where('held.lease', 'is not', null)
-        return not(exists(shared ? held.where('held.worker', '!=', worker) : held))
+          .where('held.lease', '!=', lease)
+        return not(exists(held))
       })
       .where(({ exists, selectFrom }) =>
         exists(selectFrom('queue_workers').select('id').where('id', '=', worker).forKeyShare()),

@@ -169,7 +169,7 @@ class RecordsMembership implements Membership {
       async (transaction) => {
         for (const transport of this.#worker.transports) {
           const due = await lockNext(transaction, { transport, wanted, now: this.#now(), most })
-          if (due.length > 0) return this.#lease(transaction, due, false)
+          if (due.length > 0) return this.#lease(transaction, due, randomUUID())
         }
         return []
       },
@@ -195,7 +195,7 @@ class RecordsMembership implements Membership {
     return false
   }
 
-  async take({ transport, type, group }: Message): Promise<Message | null> {
+  async take({ transport, type, group, lease }: Message): Promise<Message | null> {
     if (group === null) return null
     await this.#giveBackDoubtful()
     const query = { transport, type, group, now: this.#now() }
@@ -204,14 +204,14 @@ class RecordsMembership implements Membership {
       (work) => unsyncedTransaction(this.#records.db).execute(work),
       async (transaction) => {
         const id = await lockNextOfGroup(transaction, query)
-        return id === null ? [] : this.#lease(transaction, [id], true)
+        return id === null ? [] : this.#lease(transaction, [id], lease)
       },
     )
     return taken
   }
 
-  #lease(transaction: RecordsTransaction, ids: readonly string[], shared: boolean): Promise<Message[]> {
-    return leaseMessages(transaction, ids, { lease: randomUUID(), worker: this.id, now: this.#now(), shared })
+  #lease(transaction: RecordsTransaction, ids: readonly string[], lease: string): Promise<Message[]> {
+    return leaseMessages(transaction, ids, { lease, worker: this.id, now: this.#now() })
   }
 
   #giveBack(held: Held, delay = 0): Promise<void> {

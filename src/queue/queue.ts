@@ -34,7 +34,7 @@ export interface Message {
   readonly attempts: number
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** Identifies this lease of the message. */
+  /** Identifies this lease of the message, and of those that were taken with it. */
   readonly lease: string
 }
 
@@ -46,8 +46,8 @@ export interface Work {
   /** Aborted when another worker has taken over the message: no further write succeeds. */
   readonly lost: AbortSignal
   /**
-   * Takes the next waiting message of the same type and group; null if there is none, or if the worker takes no more. Always null
-   * without a group.
+   * Takes the next waiting message of the same type and group; null if there is none, if the worker takes no more, or if another call of
+   * the handler has got the group after this one had completed all its messages. Always null without a group.
    */
   take(): Promise<Message | null>
   /**
@@ -145,7 +145,7 @@ export interface Membership {
   takeOver(dead: Pick<WorkerPresence, 'id' | 'beat'>): Promise<boolean>
   /** Leases the next messages, longest due first: at most `wanted` of each type and `most` in total. */
   claim(wanted: ReadonlyMap<string, number>, most: number): Promise<Message[]>
-  /** Leases the next message of the same group and type; null if there is none. */
+  /** Leases the next message of the same group and type under the same lease; null if there is none, or if the group is held under another. */
   take(message: Message): Promise<Message | null>
   hold(transaction: RecordsTransaction, message: Message): Promise<void>
   complete(message: Message, transaction?: RecordsTransaction): Promise<void>

@@ -86,6 +86,19 @@ describe('a group', () => {
     await queue.dispatch([message(5, { group: 'g' })])
     expect(await claimOne(second, 'a')).toBeNull()
   })
+
+  it('is held by one call of a handler, also of the same worker', async () => {
+    const { queue, records } = await testQueue()
+    const worker = await queue.join({ kind: 'consumer', transports: ['async'], types: ['a'] })
+    await queue.dispatch([1, 2, 3].map((payload) => message(payload, { group: 'g' })))
+    const held = (await claimOne(worker, 'a'))!
+    // As a handler that writes its result and then takes the next message.
+    await records.db.transaction().execute((transaction) => worker.complete(held, transaction))
+    const other = (await claimOne(worker, 'a'))!
+    expect(other.payload).toBe(2)
+    expect(await worker.take(held)).toBeNull()
+    expect((await worker.take(other))!.payload).toBe(3)
+  })
 })
 
 describe('the clock', () => {

@@ -41,9 +41,7 @@ it('a worker takes nothing of a group from which another one is just taking a me
     jump(1000)
     expect(await claimOne(other, 'a')).toMatchObject({ group: null })
     expect(await claimOne(other, 'a')).toBeNull()
-    expect(
-      await leaseMessages(transaction, ids, { lease: 'lease', worker: one.id, now: now(), shared: false }),
-    ).toHaveLength(1)
+    expect(await leaseMessages(transaction, ids, { lease: 'lease', worker: one.id, now: now() })).toHaveLength(1)
   })
   expect(await claimOne(other, 'a')).toBeNull()
   expect(await records.db.selectFrom('queue_messages').select('worker').where('group', '=', 'g').execute()).toEqual(
@@ -125,7 +123,7 @@ it('a message that was delayed or has failed between its choice and its lock is 
       .set({ available_at: now() + 1 })
       .execute()
     await change(1).set({ transport: 'failed', origin: 'async', failed_at: now() }).execute()
-    const lease = { lease: 'lease', worker: id, now: now(), shared: false } as const
+    const lease = { lease: 'lease', worker: id, now: now() } as const
     expect(await leaseMessages(transaction, ids, lease)).toMatchObject([{ id: ids[2] }])
   })
 })
