@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { letVisitorsIn } from '../lib/priority.ts'
 import { BodyReader } from './body-reader.ts'
 import { codeOf } from './faults.ts'
 import type { StoredBody } from './page-reads.ts'
@@ -71,6 +72,7 @@ export class BodyFiles {
       if (list.length > 0) parts.push(list)
       at += body.length + list.length
     }
+    letVisitorsIn()
     const handle = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, fileMode)
     try {
       writeWhole(handle, parts)

@@ -15,6 +15,8 @@ import type { SharedIndex } from './shared-index.ts'
 const evictionSlice = 64
 /** Pages that are inserted without a pause: about a quarter of a millisecond. */
 const insertsAtOnce = 2
+/** Pages whose tags are linked without a pause: about as long. Each slice looks its tags up again. */
+const linksAtOnce = 8
 /** More pages than come within the time for which they are gathered, unless there are over 1,280 per second. */
 const largeGroup = 64
 /** Pages evicted to store one page while the file system is short of space. */
@@ -54,6 +56,7 @@ export class GroupWrites {
   async write(group: readonly PreparedPage[]): Promise<(Stored | Rejection)[]> {
     const { shared, bodies, room, maxSize, housekeeper } = this.#parts
     const bytes = group.reduce((sum, { body }) => sum + (body.length <= maxSize ? body.length : 0), 0)
+    pauseIn(group)
     await unlessStorageFails(housekeeper.keepToLimit(bytes))
     const written = new Map<PreparedPage, Written>()
     let stored = this.#judge(group)
@@ -65,6 +68,7 @@ export class GroupWrites {
     if (written.size === 0) return stored
     try {
       stored = await room.retry(() => shared.write((index) => index.write(() => this.#insert(index, group, written))))
+      pauseIn(group)
       for (const [at, page] of stored.entries())
         if (typeof page !== 'string') shared.renewals.own({ id: page.id, key: group[at]!.head.key })
     } catch (error) {
@@ -138,20 +142,29 @@ export class GroupWrites {
         return rejection ?? insert(page, body!)
       }),
     )
-    index.writes.link(
-      stored.flatMap((page, at) => (typeof page === 'string' ? [] : { id: page.id, tags: heads[at]!.tags })),
+    const tagged = stored.flatMap((page, at) =>
+      typeof page === 'string' ? [] : { id: page.id, tags: heads[at]!.tags },
     )
-    pauseIn(group)
+    const atOnce = isLarge(group) ? group.length : linksAtOnce
+    for (let at = 0; at < tagged.length; at += atOnce) {
+      index.writes.link(tagged.slice(at, at + atOnce))
+      pauseIn(group)
+    }
     if (index.counters.totals().size > maxSize) {
       index.evict(maxSize, Math.max(evictionSlice, group.length))
       housekeeper.evict()
     }
     for (const [at, page] of group.entries()) if (typeof stored[at] !== 'string') bodies.place(written.get(page)!.file)
+    pauseIn(group)
     return stored
   }
 }
 
+function isLarge(group: readonly PreparedPage[]): boolean {
+  return group.length >= largeGroup
+}
+
 /** A large group has no pauses: pages come so fast that the queue would grow. */
 function pauseIn(group: readonly PreparedPage[]): void {
-  if (group.length < largeGroup) letVisitorsIn()
+  if (!isLarge(group)) letVisitorsIn()
 }
