@@ -189,7 +189,7 @@ export class WriteQueue {
       await this.gathering.pause(gatherFor)
     const small = this.#small.shift()
     const batch = this.#waiting.oldest
-    if (small !== undefined) small.resolve((await this.#ask(small.task)) as Page | Rejection | null)
+    if (small !== undefined) small.resolve(await this.#askSmall(small.task))
     else if (batch !== null) await this.#write(batch)
     else if (!this.#closing) return this.#recodeNext()
     else return false
@@ -200,7 +200,7 @@ export class WriteQueue {
     const page = this.#recodes.next()
     if (page === undefined) return false
     // Memory has the old coding.
-    if ((await this.#ask({ kind: 'recode', page })) !== null) this.#options.shared.renewals.tell([page.key])
+    if ((await this.#askSmall({ kind: 'recode', page })) !== null) this.#options.shared.renewals.tell([page.key])
     return true
   }
 
@@ -214,15 +214,16 @@ export class WriteQueue {
     this.#end(batch, written.stored)
   }
 
-  /** Not an async function, which would keep the task until the answer. */
   #send(batch: Batch): Promise<WriterAnswer> {
     batch.attempts += 1
-    const task = toGroupTask(batch)
-    this.#files = [...new Set(task.files)]
-    return this.#ask(task)
+    return this.#ask(`${batch.pages.length} pages wait to be stored again`, () => {
+      const task = toGroupTask(batch)
+      this.#files = [...new Set(task.files)]
+      return task
+    })
   }
 
-  /** After the writer died. */
+  /** After the writer died, or when there was no memory for a copy of a large page. */
   #retryLater(batch: Batch): void {
     this.#files = []
     if (batch.attempts < mostAttempts) return
@@ -246,11 +247,20 @@ export class WriteQueue {
     renewals.tell(batch.pages.flatMap(({ page }, at) => (typeof outcomes[at] === 'string' ? page.key : [])))
   }
 
-  /** The writer's answer; null when it failed or died, which is reported. */
-  #ask(task: WriterTask): Promise<WriterAnswer> {
+  async #askSmall(task: Exclude<WriterTask, { kind: 'pages' }>): Promise<Page | Rejection | null> {
+    return (await this.#ask(`${task.kind} failed`, () => task)) as Page | Rejection | null
+  }
+
+  /**
+   * The writer's answer; null when it failed or died, or the task could not be made, which is reported. Not an async function, which would
+   * keep the task until the answer.
+   *
+   * @param what the consequence of a failure
+   */
+  #ask(what: string, toTask: () => WriterTask): Promise<WriterAnswer> {
     const { writer, now, onWarning } = this.#options
-    const what = task.kind === 'pages' ? `${task.files.length} pages wait to be stored again` : `${task.kind} failed`
-    return writer.ask(task, now()).catch((error: unknown) => {
+    const asked = new Promise<WriterAnswer>((resolve) => resolve(writer.ask(toTask(), now())))
+    return asked.catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error)
       onWarning(`The writer of the page store failed, ${what}: ${why}`)
       return null
