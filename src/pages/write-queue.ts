@@ -216,7 +216,8 @@ export class WriteQueue {
 
   #send(batch: Batch): Promise<WriterAnswer> {
     batch.attempts += 1
-    return this.#ask(`${batch.pages.length} pages wait to be stored again`, () => {
+    const becomes = batch.attempts < mostAttempts ? 'wait to be stored again' : 'are not stored'
+    return this.#ask(`${batch.pages.length} pages ${becomes}`, () => {
       const task = toGroupTask(batch)
       this.#files = [...new Set(task.files)]
       return task

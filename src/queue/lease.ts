@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { prepare, type Prepared } from '../records/statements.ts'
 import type { QueueMessageRow } from '../records/queue-rows.ts'
 import type { RecordsDatabase, RecordsTransaction } from '../records/schema.ts'
@@ -10,9 +11,21 @@ interface NewLease {
   now: number
 }
 
+/** Leases of one call of a handler begin with the same characters. */
+const callLength = 36
+
+/** @param first the lease of the message that the handler was called for; none for a new call */
+export function newLease(first?: string): string {
+  return first === undefined ? randomUUID() : `${callOf(first)}.${randomUUID()}`
+}
+
+function callOf(lease: string): string {
+  return lease.slice(0, callLength)
+}
+
 /**
  * Leases messages of different groups that this transaction has locked with their groups. Returns those that it got, in the order of the
- * ids: not one whose group is held under another lease, none that was delayed or has failed before it was locked, and none for a worker
+ * ids: not one whose group is held by another call of a handler, none that was delayed or has failed before it was locked, and none for a worker
  * that others have taken over.
  */
 export async function leaseMessages(
@@ -22,12 +35,12 @@ export async function leaseMessages(
 ): Promise<Message[]> {
   let statement = leases.get(ids.length)
   if (statement === undefined) leases.set(ids.length, (statement = prepareLease(ids.length)))
-  const { rows } = await statement(transaction, { ...lease, ...ids })
+  const { rows } = await statement(transaction, { ...lease, call: callOf(lease.lease), ...ids })
   return ids.flatMap((id) => rows.filter((row) => row.id === id).map(toMessage))
 }
 
 /** The ids have their positions as names. */
-type Values = NewLease & Record<number, string>
+type Values = NewLease & { call: string } & Record<number, string>
 
 /** By the number of messages. */
 const leases = new Map<number, Prepared<Values, QueueMessageRow>>()
@@ -39,7 +52,11 @@ function prepareLease(count: number): Prepared<Values, QueueMessageRow> {
   })
 }
 
-function leaseUnlessHeld(db: RecordsDatabase, ids: readonly string[], { lease, worker, now }: NewLease) {
+function leaseUnlessHeld(
+  db: RecordsDatabase,
+  ids: readonly string[],
+  { lease, call, worker, now }: Omit<Values, number>,
+) {
   return (
     db
       .updateTable('queue_messages')
@@ -54,7 +71,7 @@ function leaseUnlessHeld(db: RecordsDatabase, ids: readonly string[], { lease, w
           .select('held.id')
           .whereRef('held.group', '=', 'queue_messages.group')
           .where('held.lease', 'is not', null)
-          .where('held.lease', '!=', lease)
+          .where(({ fn, lit }) => fn<string>('substr', ['held.lease', lit(1), lit(callLength)]), '!=', call)
         return not(exists(held))
       })
       .where(({ exists, selectFrom }) =>

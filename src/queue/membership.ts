@@ -6,7 +6,7 @@ import type { RecordsTransaction } from '../records/schema.ts'
 import { Completions } from './completions.ts'
 import { hasNext, hasNextOfGroup, lockNext, lockNextOfGroup, nextDue } from './find-next.ts'
 import { GrantedLeases } from './granted-leases.ts'
-import { leaseMessages } from './lease.ts'
+import { leaseMessages, newLease } from './lease.ts'
 import type { ProcessIdentity } from '../lib/process-identity.ts'
 import type { Membership, Message, NewWorker, WorkerPresence } from './queue.ts'
 import {
@@ -169,7 +169,7 @@ class RecordsMembership implements Membership {
       async (transaction) => {
         for (const transport of this.#worker.transports) {
           const due = await lockNext(transaction, { transport, wanted, now: this.#now(), most })
-          if (due.length > 0) return this.#lease(transaction, due, randomUUID())
+          if (due.length > 0) return this.#lease(transaction, due, newLease())
         }
         return []
       },
@@ -204,7 +204,7 @@ class RecordsMembership implements Membership {
       (work) => unsyncedTransaction(this.#records.db).execute(work),
       async (transaction) => {
         const id = await lockNextOfGroup(transaction, query)
-        return id === null ? [] : this.#lease(transaction, [id], lease)
+        return id === null ? [] : this.#lease(transaction, [id], newLease(lease))
       },
     )
     return taken

@@ -34,7 +34,7 @@ export interface Message {
   readonly attempts: number
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** Identifies this lease of the message, and of those that were taken with it. */
+  /** Identifies this lease of the message. */
   readonly lease: string
 }
 
@@ -145,7 +145,7 @@ export interface Membership {
   takeOver(dead: Pick<WorkerPresence, 'id' | 'beat'>): Promise<boolean>
   /** Leases the next messages, longest due first: at most `wanted` of each type and `most` in total. */
   claim(wanted: ReadonlyMap<string, number>, most: number): Promise<Message[]>
-  /** Leases the next message of the same group and type under the same lease; null if there is none, or if the group is held under another. */
+  /** Leases the next message of the same group and type; null if there is none, or if another call of a handler holds the group. */
   take(message: Message): Promise<Message | null>
   hold(transaction: RecordsTransaction, message: Message): Promise<void>
   complete(message: Message, transaction?: RecordsTransaction): Promise<void>

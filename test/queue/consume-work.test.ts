@@ -97,7 +97,14 @@ describe('a group', () => {
     const other = (await claimOne(worker, 'a'))!
     expect(other.payload).toBe(2)
     expect(await worker.take(held)).toBeNull()
-    expect((await worker.take(other))!.payload).toBe(3)
+    const third = (await worker.take(other))!
+    expect(third.payload).toBe(3)
+    // A heartbeat that has seen the message before must not take it for the one that was given back.
+    await worker.release(third, 0)
+    const again = (await worker.take(other))!
+    expect(again.id).toBe(third.id)
+    expect(again.lease).not.toBe(third.lease)
+    await worker.complete(again)
   })
 })
 
