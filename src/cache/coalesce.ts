@@ -6,13 +6,16 @@ import { digest } from './ledger.ts'
 import type { OriginError } from './origin.ts'
 import type { Waiters } from './waiters.ts'
 
+/** What keeps visitors from sharing a response: itself, the request that it answers, or that this was a HEAD. */
+export type Obstacle = 'response' | 'request' | 'HEAD'
+
 /**
- * The end of a fetch for those who waited for it. `unshareable`: each must fetch for itself. `failed`: the shop gave no response, and
- * need not be asked again. `abandoned`: it was stopped for a reason that does not concern those who wait.
+ * The end of a fetch for those who waited for it. `unshareable`: its response is for the visitor who caused it alone. `failed`: the shop
+ * gave no response, and need not be asked again. `abandoned`: it was stopped for a reason that does not concern those who wait.
  */
 export type Outcome<T> =
   | { kind: 'page'; page: T }
-  | { kind: 'unshareable' }
+  | { kind: 'unshareable'; obstacle: Obstacle }
   | { kind: 'failed'; error: OriginError }
   | { kind: 'abandoned' }
 

@@ -170,6 +170,7 @@ function peculiarity(asked: RequestTraits, counts: (name: string) => boolean): s
 export function isTypicalRequest(asked: RequestTraits): boolean {
   const unkeyed = (name: string) => !isKeyed(asked, [], name.toLowerCase())
   return (
+    !requestDirectives(asked.headers).noStore &&
     peculiarity(asked, unkeyed) === null &&
     isUsualAccept(fieldValue(asked.headers, 'accept'), null) &&
     (fieldValue(asked.headers, 'origin') ?? asked.site) === asked.site

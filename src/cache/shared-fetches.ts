@@ -5,6 +5,7 @@ import { SteadyMap, SteadySet } from '../lib/steady-map.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { searchTagOf, searchTags } from '../pages/search-tags.ts'
+import { isPlain, obstacleIn, passingErrors } from './after-waiting.ts'
 import { directivesOf } from './cache-control.ts'
 import { Flights, Refused, Uncacheable, type Flight, type Outcome } from './coalesce.ts'
 import type { Fetcher } from './fetch.ts'
@@ -13,7 +14,7 @@ import type { Warming } from './fetch-options.ts'
 import { mayStoreLater, withoutCookies, type Fetched } from './fetched.ts'
 import { mayServeStale, serverErrors, usability, type StaleReason, type Freshness } from './freshness.ts'
 import { withoutVisitor, type Lookup } from './lookup.ts'
-import { dynamicBypass, isTypicalRequest } from './may-store.ts'
+import { dynamicBypass } from './may-store.ts'
 import { otherSearch, type SearchRules } from './no-vary-search.ts'
 import { OriginError } from './origin.ts'
 import { hasValidator } from './validation.ts'
@@ -21,9 +22,6 @@ import { selects } from './vary.ts'
 import type { HeldPage } from './view.ts'
 import { Waiters } from './waiters.ts'
 import { wantedBy } from './wanted.ts'
-
-/** Statuses that say little about the response to the next request. */
-const passingErrors = new Set([...serverErrors, 429])
 
 /** How long requests are not coalesced after a response that says little about the next one, in milliseconds. */
 const briefly = 1000
@@ -76,9 +74,11 @@ export class SharedFetches {
   /**
    * The fetch of this page that is under way, if any. Visitors with different Vary values join it too: most pages do not vary, and the
    * response tells.
+   *
+   * @param name see `nextFetch`
    */
-  join(lookup: Lookup): Flight<Landed> | null {
-    return this.#flights.join(lookup.key)
+  join(lookup: Lookup, name = lookup.key): Flight<Landed> | null {
+    return this.#flights.join(name)
   }
 
   /** Whether other visitors may wait for a fetch of this page. */
@@ -90,14 +90,18 @@ export class SharedFetches {
     )
   }
 
-  /** Fetches a page in a way that other visitors can join. */
-  async fetch(lookup: Lookup, held: HeldPage | null, warming?: Warming): Promise<Fetched> {
+  /** Fetches a page. @param name by which other visitors can join (`nextFetch`); null: they cannot */
+  async fetch(
+    lookup: Lookup,
+    held: HeldPage | null,
+    { warming, name = lookup.key }: { warming?: Warming; name?: string | null } = {},
+  ): Promise<Fetched> {
     const { store, shared } = this.#options
     let fence = store.fence()
     let stale = held
     const waiters = warming === undefined ? new Waiters() : null
     waiters?.add(lookup.visit.signal)
-    const flight = this.mayShare(lookup) ? this.#flights.start(lookup.key, fence, waiters) : null
+    const flight = name !== null && this.mayShare(lookup) ? this.#flights.start(name, fence, waiters) : null
     let outcome: Outcome<Landed> = { kind: 'abandoned' }
     let obtained: Obtained | null = null
     const names = this.#enter(lookup)
@@ -130,7 +134,7 @@ export class SharedFetches {
       if (obtained?.kind === 'fetch') obtained.release()
       waiters?.end()
       flight?.settle(outcome)
-      for (const name of names) this.#leave(name)
+      for (const each of names) this.#leave(each)
     }
   }
 
@@ -138,9 +142,10 @@ export class SharedFetches {
   #outcome(lookup: Lookup, fetched: Fetched, stale: HeldPage | null): Outcome<Landed> {
     if (serverErrors.has(fetched.status) && this.standsIn(lookup, stale, 'error'))
       return { kind: 'page', page: { held: stale, hit: staleIfError(fetched.status) } }
-    if (fetched.kind !== 'held' || !fetched.shareable) return { kind: 'unshareable' }
+    if (fetched.kind !== 'held' || !fetched.shareable)
+      return { kind: 'unshareable', obstacle: obstacleIn(lookup, fetched) }
     const isStale = usability(fetched.held.page, this.#options.now()) === 'stale'
-    if (isStale) return { kind: 'unshareable' }
+    if (isStale) return { kind: 'unshareable', obstacle: 'response' }
     return { kind: 'page', page: { held: fetched.held, hit: fetched.isShared === true ? fromOtherNode : null } }
   }
 
@@ -278,14 +283,4 @@ function toValidate(lookup: Lookup, stale: HeldPage | null): HeldPage | null {
 /** Whether a page with ESI markup may not be shared. */
 function isPrivateTemplate(fetched: Fetched & { kind: 'held' }): boolean {
   return !fetched.shareable && fetched.held.page.fragments !== undefined
-}
-
-function isPlain(lookup: Lookup): boolean {
-  return (
-    lookup.unkeyedCookies === null &&
-    lookup.mayReuse &&
-    !lookup.odd &&
-    lookup.field('range') === null &&
-    isTypicalRequest(lookup)
-  )
 }

@@ -1,4 +1,5 @@
 import type { Fence } from '../pages/page-store.ts'
+import { nextFetch } from './after-waiting.ts'
 import { Bodies } from './bodies.ts'
 import { discard } from './body.ts'
 import { hidden } from './browser.ts'
@@ -32,8 +33,8 @@ import { hasValidator } from './validation.ts'
 import { answers, type HeldPage } from './view.ts'
 import { visitorLeft, type CacheAnswer, type Visit, type VisitHead } from './visit.ts'
 
-/** How often a visitor waits for another visitor's fetch before starting one. */
-const mostWaits = 2
+/** How often a visitor waits for a fetch of others before starting one that they need not wait for. */
+const mostWaits = 3
 
 /** A reason in `Cache-Status`. */
 const otherState = 'the page must not be served in this client state'
@@ -138,7 +139,7 @@ export class StorefrontCache {
   }
 
   async #ask(lookup: Lookup): Promise<CacheAnswer> {
-    for (let waits = 0; ; waits++) {
+    for (let waits = 0, name: string | null = lookup.key; ; waits++) {
       if (lookup.search !== null && !this.#fetches.isCurrent(lookup))
         return this.#respond(this.route(lookup.visit), { ...this.classifying, search: null })
       const standing = this.#options.standing?.() ?? 'confirmed'
@@ -165,8 +166,9 @@ export class StorefrontCache {
       if (lookup.onlyIfCached) return plainAnswer(504, 'The page is not cached, and the request is only-if-cached.')
       if (lookup.visit.method === 'HEAD' && (held === null || !hasValidator(held.page)))
         return this.#passThrough.pass(lookup.visit, { ...lookup, reason: 'HEAD of a page that is not cached' })
-      const flight = waits < mostWaits && this.#fetches.mayShare(lookup) ? this.#fetches.join(lookup) : null
-      if (flight === null) return this.#lead(lookup, held)
+      const mayWait = waits < mostWaits && this.#fetches.mayShare(lookup)
+      const flight = name !== null && mayWait ? this.#fetches.join(lookup, name) : null
+      if (flight === null) return this.#lead(lookup, held, name)
       flight.waiters?.add(lookup.visit.signal)
       const outcome = await flight.outcome
       if (outcome.kind === 'abandoned' && lookup.visit.signal.aborted) throw visitorLeft
@@ -185,8 +187,7 @@ export class StorefrontCache {
         // It was removed meanwhile: join or start the next fetch.
         continue
       }
-      // A response that could not be shared: every visitor fetches at once, rather than one after another.
-      waits = mostWaits
+      name = nextFetch(outcome, lookup)
     }
   }
 
@@ -196,11 +197,11 @@ export class StorefrontCache {
   }
 
   /** Fetches from the origin for this visitor and all who wait with them. */
-  async #lead(lookup: Lookup, stale: HeldPage | null): Promise<CacheAnswer> {
+  async #lead(lookup: Lookup, stale: HeldPage | null, name: string | null = lookup.key): Promise<CacheAnswer> {
     const why = stale === null ? 'miss' : 'stale'
     const fence = this.#options.store.fence()
     try {
-      const fetched = await this.#fetches.fetch(lookup, stale)
+      const fetched = await this.#fetches.fetch(lookup, stale, { name })
       if (fetched.kind === 'held' && fetched.isShared === true) {
         const answer = await this.#presenter.hit(lookup, fetched.held, fence, fromOtherNode)
         return answer ?? (await this.#passThrough.pass(lookup.visit, { ...lookup, reason: invalidated }))
@@ -280,7 +281,7 @@ export class StorefrontCache {
     // What visitors got of a fetch may be stale, or not stored because of a purge or a lack of room.
     const mayBeFresh = !force || hasJoined
     const isFresh = mayBeFresh && held !== null && usability(held.page, this.#options.now()) === 'fresh'
-    const fetching = isFresh ? null : this.#fetches.fetch(lookup, held, { signal, slot, force })
+    const fetching = isFresh ? null : this.#fetches.fetch(lookup, held, { warming: { signal, slot, force } })
     const fetched = fetching && (await this.#options.store.announce(fetching))
     const warmed = fetched?.kind === 'held' ? fetched.held : fetched === null ? held : null
     await warmFragments(this.#assembler, lookup, warmed, (part) => this.warm(part, signal, slot, false), signal)

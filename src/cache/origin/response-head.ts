@@ -52,16 +52,15 @@ export function parseHead(text: string, method: string): PlainHead | null {
     if (!known.includes(lower)) continue
     if (lower === 'connection') connection += `,${value}`
     else if (lower === 'keep-alive') hint += `,${value}`
-    // undici takes blanks behind the number for digits.
-    else if (lower === 'content-length' && length === null) length = line.slice(name.length + 1).replace(/^[\t ]+/, '')
+    else if (lower === 'content-length' && length === null) length = value
     else if (lower === 'transfer-encoding' && coding === null) coding = value
     // Named twice.
     else return null
   }
   const framing = framingOf(status, method, length, coding)
-  return framing === null
-    ? null
-    : { status, headers, framing, keep: keepOf(connection, hint, { isBodiless: framing === 0, length, coding }) }
+  if (framing === null) return null
+  const keep = mayGoOn(method, framing, { length, coding }) ? 0 : keepOf(connection, hint)
+  return { status, headers, framing, keep }
 }
 
 /** Stored pages share the fields that they have in common, and the names of all. */
@@ -87,14 +86,21 @@ function framingOf(status: number, method: string, length: string | null, coding
   return length === null ? null : Number(length)
 }
 
-function keepOf(
-  connection: string,
-  hint: string,
-  { isBodiless, length, coding }: { isBodiless: boolean; length: string | null; coding: string | null },
-) {
+/**
+ * Whether the shop may send a body where there can be none, which would be taken for the next response: it announces one, or it does not say
+ * how long that of a GET would be. undici too uses no connection again after such a HEAD.
+ */
+function mayGoOn(
+  method: string,
+  framing: Framing,
+  { length, coding }: { length: string | null; coding: string | null },
+): boolean {
+  const isSilent = method === 'HEAD' && length === null
+  return framing === 0 && (isSilent || coding !== null || Number(length ?? 0) > 0)
+}
+
+function keepOf(connection: string, hint: string): number | null {
   if (connection !== '' && listElements(connection).includes('close')) return 0
-  // A shop that announces a body where there can be none may send it, and it would be taken for the next response.
-  if (isBodiless && (coding !== null || Number(length ?? 0) > 0)) return 0
   const seconds = hint === '' ? undefined : /(?:^|[,;\s])timeout\s*=\s*"?(\d{1,6})/i.exec(hint)?.[1]
   return seconds === undefined ? null : Math.min(Math.max(0, Number(seconds) * 1000 - safety), longestKept)
 }
