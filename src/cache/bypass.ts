@@ -49,11 +49,16 @@ export function onlyPaths(paths: readonly string[]): (path: string) => boolean {
  * Whether a visitor has neither a session of Shopware that the shop tells apart from others, nor a filled cart: for them, the pages in
  * `cache.emptyPaths` have nothing to say.
  */
-export function isEmptyFor(cookies: ReadonlyMap<string, string>, bypassCookies: readonly string[]): boolean {
+export function isEmptyFor(
+  cookies: ReadonlyMap<string, string>,
+  { bypassCookies, variants }: { bypassCookies: readonly string[]; variants: Pick<VariantRules, 'names'> },
+): boolean {
+  const bypass = { cookies: bypassCookies }
   return (
     (cookies.get('sw-cache-hash') ?? '') === '' &&
     !(cookies.get('sw-states') ?? '').toLowerCase().includes('cart-filled') &&
-    cookieBypass(cookies, { cookies: bypassCookies }) === null
+    cookieBypass(cookies, bypass) === null &&
+    disguisedCookie(cookies, variants, bypass) === null
   )
 }
 
@@ -66,6 +71,11 @@ export function pathsAtOrBelow(paths: readonly string[]): (path: string) => bool
 
 /** Characters that PHP replaces by underscores in the names of cookies. A bracket may also begin an index, which is no part of the name. */
 const replaced = /[ .[]/g
+
+/** A pattern for a cookie's name in all spellings that PHP takes for it. */
+export function inAnySpelling(name: string): string {
+  return name.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&').replaceAll('_', '[_ .[]')
+}
 
 /** The name of a cookie that PHP takes for a bypass or variant cookie, which is spelt otherwise; null when there is none. */
 export function disguisedCookie(

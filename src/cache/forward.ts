@@ -148,7 +148,8 @@ export function storableHeaders(visit: VisitHead, channel: Channel, cookies: Rea
   const dropped = new FieldNames(connectionFields(visit.headers))
   dropped.add('host')
   dropped.add('cookie')
-  const sent = withoutFields(visit.headers, dropped).filter(([name]) => !isWithheld(name))
+  // Keys do not have empty fields, but a shop may ask only whether a field exists.
+  const sent = withoutFields(visit.headers, dropped).filter(([name, value]) => value !== '' && !isWithheld(name))
   if (cookies.size > 0) sent.push(['cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')])
   const addresses = addressesOf(visit)
     .map(bareAddress)

@@ -6,7 +6,7 @@ import type { MemoryTier } from '../pages/memory-tier.ts'
 import type { Page } from '../pages/page.ts'
 import type { PageStore } from '../pages/page-store.ts'
 import { takesBrotli } from './accept-encoding.ts'
-import { clientStates, cookieBypass, isEmptyFor } from './bypass.ts'
+import { clientStates, cookieBypass, disguisedCookie, inAnySpelling, isEmptyFor } from './bypass.ts'
 import type { Channel } from './channel.ts'
 import { emptyAnswer } from './empty.ts'
 import { parseCookies } from './fields.ts'
@@ -77,6 +77,8 @@ export class HotPath {
   /** When the last hit was served, in milliseconds since the epoch. */
   #servedAt = -Infinity
   readonly #tellingCookies: readonly string[]
+  /** Finds the names among them that PHP takes for others (`disguisedCookie`). */
+  readonly #disguised: RegExp | null
 
   constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock, standing?: () => Standing) {
     this.#options = options
@@ -91,6 +93,8 @@ export class HotPath {
       ...options.variants.names,
       ...options.bypassCookies.map((name) => name.replace(/\*$/, '')),
     ]
+    const disguisable = this.#tellingCookies.filter((name) => name.includes('_'))
+    this.#disguised = disguisable.length === 0 ? null : new RegExp(disguisable.map(inAnySpelling).join('|'))
   }
 
   /**
@@ -164,14 +168,14 @@ export class HotPath {
 
   /** The answer to a path of `cache.emptyPaths`; null for visitors that the shop has to answer. */
   #empty({ cookie }: HotRequest): View | null {
-    const { bypassCookies } = this.#options
-    const isEmpty = !this.#identifies(cookie) || isEmptyFor(parseCookies(cookie), bypassCookies)
+    const isEmpty = !this.#identifies(cookie) || isEmptyFor(parseCookies(cookie), this.#options)
     return isEmpty ? { ...emptyAnswer(this.#now()), entry: null, bytes: null, sends: 0, fromDisk: false } : null
   }
 
   /** Whether any cookie may decide about the answer. */
   #identifies(cookie: string | null): boolean {
-    return cookie !== null && this.#tellingCookies.some((name) => cookie.includes(name))
+    if (cookie === null) return false
+    return this.#tellingCookies.some((name) => cookie.includes(name)) || this.#disguised?.test(cookie) === true
   }
 
   #keyedUrl(request: HotRequest, site: string): KeyedUrl | null {
@@ -233,8 +237,9 @@ export class HotPath {
     const identifying = this.#identifies(cookie)
     if (!identifying && !request.script && variants.headers.length === 0) return keyed.key
     const cookies = parseCookies(identifying ? cookie : null)
-    if (cookieBypass(cookies, { cookies: this.#options.bypassCookies }) !== null || clientStates(cookies).length > 0)
-      return null
+    const bypass = { cookies: this.#options.bypassCookies }
+    if (cookieBypass(cookies, bypass) !== null || clientStates(cookies).length > 0) return null
+    if (disguisedCookie(cookies, variants, bypass) !== null) return null
     const key = primaryKey(keyed.channel, keyed.url, variants, cookies, (name) => selecting.field(name))
     return key === null ? null : `${key}${searchMark(keyed.search)}`
   }

@@ -55,10 +55,13 @@ export function variantsOf(
   return chosen
 }
 
-/** The cookies that the shop gets with a request whose response may be stored: without alternatives that another one replaced in the key. */
+/**
+ * The cookies that the shop gets with a request whose response may be stored: without variant cookies that are not part of the key, because
+ * another one replaced them or they are empty. A shop may ask only whether a cookie exists.
+ */
 export function cookiesForShop(rules: VariantRules, cookies: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const chosen = new Set(variantsOf(rules, cookies).map(([name]) => name))
-  return new Map([...cookies].filter(([name, value]) => chosen.has(name) || value === '' || !rules.names.has(name)))
+  return new Map([...cookies].filter(([name]) => chosen.has(name) || !rules.names.has(name)))
 }
 
 /** Shopware's cookies that select a variant. */

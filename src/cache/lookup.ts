@@ -152,12 +152,8 @@ export function pathBelow(channel: Channel, target: Target): string {
   return target.path.slice(channel.path.length) || '/'
 }
 
-function isEmptyRequest(
-  visit: VisitHead,
-  cookies: ReadonlyMap<string, string>,
-  { bypassCookies }: ClassifyOptions,
-): boolean {
-  return isEmptyFor(cookies, bypassCookies) && !hasField(visit.headers, 'authorization') && !hasPrecondition(visit)
+function isEmptyRequest(visit: VisitHead, cookies: ReadonlyMap<string, string>, options: ClassifyOptions): boolean {
+  return isEmptyFor(cookies, options) && !hasField(visit.headers, 'authorization') && !hasPrecondition(visit)
 }
 
 /** Where a request goes. */

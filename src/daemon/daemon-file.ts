@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import {
   daemonFile,
   digestSettings,
@@ -70,11 +70,12 @@ export class DaemonFile {
     try {
       utimesSync(daemonFile(this.#dataDir), now, now)
     } catch {
-      // The state directory was removed, which the records report. Nothing is created in its place.
+      // The disk may have been full until now. A state directory that was removed is reported by the records, and not created anew.
+      if (existsSync(this.#dataDir) && !existsSync(daemonFile(this.#dataDir))) this.#write(() => {})
     }
   }
 
-  #write(): void {
+  #write(onError = this.#onError): void {
     const path = daemonFile(this.#dataDir)
     const draft = `${path}.${process.pid}`
     try {
@@ -83,7 +84,7 @@ export class DaemonFile {
       renameSync(draft, path)
     } catch (error) {
       rmSync(draft, { force: true })
-      this.#onError(error)
+      onError(error)
     }
   }
 }

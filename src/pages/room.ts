@@ -19,6 +19,8 @@ const floorShare = 20
 /** Default limit of the bodies in bytes, or a tenth of the space available to them if that is less. */
 const usualLimit = 10 * 1024 ** 3
 const usualShare = 10
+/** Of the whole file system: a daemon that starts while it is full would otherwise never cache. */
+const leastShare = 100
 
 /** Pages evicted before each retry of a write that found no space. */
 const goes = [4, 16, 64]
@@ -29,6 +31,7 @@ const goes = [4, 16, 64]
  */
 export interface Space {
   bytes: number
+  totalBytes: number
   floorBytes: number
   inodes: number | null
   floorInodes: number
@@ -42,6 +45,7 @@ export async function spaceOf(directory: string): Promise<Space> {
   const { bavail, bsize, blocks, ffree, files } = await statfs(directory)
   return {
     bytes: bavail * bsize,
+    totalBytes: blocks * bsize,
     floorBytes: Math.min(floorBytes, (blocks * bsize) / floorShare),
     inodes: files > 0 ? ffree : null,
     floorInodes: Math.min(floorInodes, files / floorShare),
@@ -51,7 +55,9 @@ export async function spaceOf(directory: string): Promise<Space> {
 /** The default limit of the bodies in bytes. `used`: bytes that they take already. */
 export async function automaticLimit(directory: string, used: number): Promise<number> {
   const space = await spaceOf(directory).catch(() => null)
-  return space === null ? usualLimit : Math.max(1, Math.min(usualLimit, Math.floor((space.bytes + used) / usualShare)))
+  if (space === null) return usualLimit
+  const share = Math.max((space.bytes + used) / usualShare, space.totalBytes / leastShare)
+  return Math.max(1, Math.min(usualLimit, Math.floor(share)))
 }
 
 export interface RoomOptions {

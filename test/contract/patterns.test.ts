@@ -8,9 +8,13 @@ const sources = globSync(['src/**/*.{ts,tsx}', 'commands/**/*.ts', 'bin/*.{js,cj
   text: readFileSync(`${root}/${file}`, 'utf8'),
 }))
 
-/** These are made of constants alone. A pattern of the configuration, a client, a shop or a visitor is `globMatcher`'s or RE2's. */
+/**
+ * These are made of constants alone, or of the configuration's texts without any operator that repeats (`inAnySpelling`). A pattern of the
+ * configuration, a client, a shop or a visitor is `globMatcher`'s or RE2's.
+ */
 const constant = [
   'src/cache/browser-values.ts',
+  'src/cache/hot.ts',
   'src/lib/http-date.ts',
   'src/lib/ip-family.ts',
   'src/operations/openapi/example.ts',

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { clearApplicationCache } from '../../src/pages/filesystem-store.ts'
 import { placesIn } from '../../src/pages/places.ts'
@@ -94,6 +95,16 @@ function onSmallDisks(): void {
     expect(size).toBeLessThan(2_097_152)
     expect(await automaticLimit(directory, size)).toBeGreaterThan(1_200_000)
     expect(await automaticLimit(`${directory}/none`, 0)).toBe(10 * 1024 ** 3)
+  })
+
+  it('a store that is opened while the disk is full may take a hundredth of it, and stores once there is room', async () => {
+    const directory = (await smallDisk('size=40m'))!
+    const filler = join(directory, 'filler')
+    await writeFile(filler, Buffer.alloc(42 * 1024 ** 2)).catch(() => {})
+    expect((await spaceOf(directory)).bytes).toBeLessThan(65_536)
+    expect(await automaticLimit(directory, 0)).toBe(Math.floor((40 * 1024 ** 2) / 100))
+    await rm(filler)
+    expect(await automaticLimit(directory, 0)).toBeGreaterThan(4_000_000)
   })
 
   it('evicts expired pages before the least recently used', async () => {

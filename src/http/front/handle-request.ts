@@ -8,6 +8,7 @@ import type { OwnPath } from '../../cache/own-path.ts'
 import { canonicalPath } from '../../cache/target.ts'
 import { visitorLeft, type Visit } from '../../cache/visit.ts'
 import { copyOf } from '../../lib/buffers.ts'
+import type { HeaderPair } from '../../pages/page.ts'
 import { countedBody } from './counted-body.ts'
 import { asVisitor, findDebugger, wantsDebug, withDebug, type Debugger } from './debug.ts'
 import { refuserFor } from './error-page.ts'
@@ -221,18 +222,20 @@ function answerHot(
   if (method !== 'GET' && method !== 'HEAD') return false
   if (hasBody(request) || namesFields(headers) || semanticFields.some((name) => headers[name] !== undefined))
     return false
+  let pairs: HeaderPair[] | null = null
+  // Of some fields, Node keeps only the first of several lines.
+  const whole = (name: string) =>
+    headers[name] === undefined ? null : fieldValue((pairs ??= toPairs(request.rawHeaders)), name)
   const hotRequest: HotRequest = {
     ...accepted,
     ...presentationOf(method, (name) => field(headers, name)),
     method,
-    // Node keeps the first of several lines, which together are no date.
-    ifModifiedSince:
-      headers['if-modified-since'] === undefined ? null : fieldValue(toPairs(request.rawHeaders), 'if-modified-since'),
+    ifModifiedSince: whole('if-modified-since'),
     cookie: headers.cookie ?? null,
     script: isScript((name) => field(headers, name)),
     fromProxy: isTrusted(request.socket.remoteAddress),
     unkeyedCookies: null,
-    field: (name) => field(headers, name),
+    field: whole,
   }
   const view = cache.hot.find(hotRequest)
   if (view === null) return false
