@@ -77,7 +77,7 @@ export class HotPath {
   /** When the last hit was served, in milliseconds since the epoch. */
   #servedAt = -Infinity
   readonly #tellingCookies: readonly string[]
-  /** Finds the names among them that PHP takes for others (`disguisedCookie`). */
+  /** Finds those among them that PHP may read from another spelling (`disguisedCookie`), in any spelling. */
   readonly #disguised: RegExp | null
 
   constructor(options: ClassifyOptions, store: PageStore, memory: MemoryTier, now: Clock, standing?: () => Standing) {
@@ -175,7 +175,12 @@ export class HotPath {
   /** Whether any cookie may decide about the answer. */
   #identifies(cookie: string | null): boolean {
     if (cookie === null) return false
-    return this.#tellingCookies.some((name) => cookie.includes(name)) || this.#disguised?.test(cookie) === true
+    return this.#tellingCookies.some((name) => cookie.includes(name)) || this.#mayBeDisguised(cookie)
+  }
+
+  /** Quicker than a look at each name: most visitors' cookies are spelt as they are set. */
+  #mayBeDisguised(cookie: string): boolean {
+    return cookie.includes('[') || this.#disguised?.test(cookie) === true
   }
 
   #keyedUrl(request: HotRequest, site: string): KeyedUrl | null {
@@ -239,7 +244,7 @@ export class HotPath {
     const cookies = parseCookies(identifying ? cookie : null)
     const bypass = { cookies: this.#options.bypassCookies }
     if (cookieBypass(cookies, bypass) !== null || clientStates(cookies).length > 0) return null
-    if (disguisedCookie(cookies, variants, bypass) !== null) return null
+    if (identifying && this.#mayBeDisguised(cookie!) && disguisedCookie(cookies, variants, bypass) !== null) return null
     const key = primaryKey(keyed.channel, keyed.url, variants, cookies, (name) => selecting.field(name))
     return key === null ? null : `${key}${searchMark(keyed.search)}`
   }

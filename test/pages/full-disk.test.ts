@@ -97,7 +97,7 @@ function onSmallDisks(): void {
     expect(await automaticLimit(`${directory}/none`, 0)).toBe(10 * 1024 ** 3)
   })
 
-  it('a store that is opened while the disk is full may take a hundredth of it, and stores once there is room', async () => {
+  it('without a configured limit a store that is opened while the disk is full may take a hundredth of it', async () => {
     const directory = (await smallDisk('size=40m'))!
     const filler = join(directory, 'filler')
     await writeFile(filler, Buffer.alloc(42 * 1024 ** 2)).catch(() => {})

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { daemonFile, findDaemon, staleAfter } from '../../src/config/running-daemon.ts'
 import { DaemonFile } from '../../src/daemon/daemon-file.ts'
-import { load } from './loading.ts'
+import { load } from '../config/loading.ts'
 
 it('a daemon that could not describe itself does so once that is possible, and reports it once', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
