@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { readdirSync, renameSync } from 'node:fs'
-import { mkdir, readdir, rename } from 'node:fs/promises'
+import { opendirSync, readdirSync, renameSync, type Dirent } from 'node:fs'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { makeDirectory } from '../lib/make-directory.ts'
@@ -117,11 +117,20 @@ const removal = `
     }
   }`
 
-/** Deletes directories that were moved aside, in a detached process. The next sweep retries what fails. */
+/** Of more entries than this, the deletion takes longer than the start of a process. */
+const fewEntries = 64
+/** Other processes may be deleting the same directory. */
+const quietly = { recursive: true, force: true, maxRetries: 3, retryDelay: 10 }
+
+/** Deletes directories that were moved aside: large ones in a detached process. The next sweep retries what fails. */
 export function removeTrash(directory: string): void {
   const paths = leftovers(directory).flatMap((name) => partsToGo(within(directory, join(directory, name)), name))
-  if (paths.length === 0) return
-  const child = spawn(process.execPath, ['-e', removal, '--', ...paths], {
+  const large: string[] = []
+  for (const path of paths)
+    if (hasFewEntries(path)) rm(path, quietly).catch(ignore)
+    else large.push(path)
+  if (large.length === 0) return
+  const child = spawn(process.execPath, ['-e', removal, '--', ...large], {
     detached: true,
     stdio: 'ignore',
     cwd: '/',
@@ -132,6 +141,33 @@ export function removeTrash(directory: string): void {
 }
 
 function ignore(): void {}
+
+/** Whether a file, or a directory with all below it, is deleted quickly. Does not follow links. */
+function hasFewEntries(top: string): boolean {
+  const directories = lookAt(top)?.isDirectory() ? [top] : []
+  let entries = 0
+  try {
+    for (const path of directories)
+      for (const entry of entriesOf(path)) {
+        if ((entries += 1) > fewEntries) return false
+        if (entry.isDirectory()) directories.push(join(path, entry.name))
+      }
+  } catch (error) {
+    // Another process is deleting it.
+    if (faultOf(error) === null) throw error
+  }
+  return true
+}
+
+/** Reads a directory piece by piece: it may be very large. */
+function* entriesOf(path: string): Generator<Dirent> {
+  const directory = opendirSync(path)
+  try {
+    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) yield entry
+  } finally {
+    directory.closeSync()
+  }
+}
 
 /** Which files of a directory to delete: all, or all except the index while its URLs must still be read. */
 function partsToGo(places: Places, name: string): string[] {
