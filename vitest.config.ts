@@ -23,6 +23,9 @@ const alone = ['test/e2e/**/*.test.ts', ...slowFiles, 'test/lib/steady-heap.test
 // Node keeps the code that it compiles and the TypeScript that it strips: the programs that tests start are up in half the time.
 process.env['NODE_COMPILE_CACHE'] ??= `${import.meta.dirname}/node_modules/.cache/compiled`
 
+// The daemons of tests are not restarted for large pages, which takes a fifth of the time of their start. Their heaps are as usual.
+process.env['PAGECACHE_TEST_NODE_OPTIONS'] ??= '--use-largepages=off --min-semi-space-size=12'
+
 // Tests must not empty a developer's database.
 delete process.env['PAGECACHE_RECORDS_URL']
 

@@ -95,7 +95,8 @@ describe('BAN on a connection with others', () => {
       await promise
       return tagged('slow')
     })
-    const speaking = speak(shop.port, [get('/slow'), 'BAN /noth', 'ing HTTP/1.1\r\nHost: proxy\r\n\r\n', get('/never')])
+    const last = get('/never').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
+    const speaking = speak(shop.port, [get('/slow'), 'BAN /noth', 'ing HTTP/1.1\r\nHost: proxy\r\n\r\n', last])
     await until(() => shop.origin.hits('/slow') === 1)
     resolve()
     const { answers, closed } = await speaking

@@ -116,6 +116,17 @@ describe('the socket and Node’s server give the same answer', () => {
     expect(whole.fromSocket).toEqual([true])
     for (const target of ['/new?a', '/new?b']) await until(async () => isHit(await shop.ask(target)))
   })
+
+  it('a page for each browser, asked for by one that sends its name in two lines', async () => {
+    shop.origin.on('/browser', ({ headers }) => page(`for ${headers['user-agent']}`, { vary: 'User-Agent' }))
+    const lines = ['User-Agent: first', 'User-Agent: second']
+    await until(async () => isHit(await shop.ask('/browser', { headers: { 'user-agent': 'first' } })))
+    const text = get('/browser', ...lines)
+    for (const pieces of [[text], [text.slice(0, 9), text.slice(9)]]) {
+      const { answers } = await send(shop, pieces, 'GET')
+      expect(answers).toMatchObject([{ status: 200, headers: { 'cache-status': /fwd=/ } }])
+    }
+  })
 })
 
 it('a visitor who does not read holds the shop back, and gets everything in the end', () =>

@@ -1,11 +1,14 @@
 import { readFile } from 'node:fs/promises'
-import { expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { startDaemon, type DaemonOptions } from '../helpers/daemon.ts'
 import { startOrigin } from '../helpers/origin.ts'
 import { childrenOf } from '../helpers/processes.ts'
 import { page } from '../http/api/shop.ts'
 
 const options = ['--use-largepages=silent', '--min-semi-space-size=12']
+
+beforeAll(() => void vi.stubEnv('PAGECACHE_TEST_NODE_OPTIONS', undefined))
+afterAll(() => vi.unstubAllEnvs())
 
 async function start(given: DaemonOptions = {}) {
   const origin = await startOrigin({ otherwise: () => page('a page') })
