@@ -42,12 +42,12 @@ export class ServeProcess {
 
   /** @throws LISTEN_FAILED */
   static async start(app: App, options: ProcessOptions): Promise<ServeProcess> {
+    limitYoungGeneration()
+    limitOldGeneration()
     collectYoungAlone()
     if (options.serves) await lowerHelperThreads()
     const daemon = options.serves ? await startDaemon(app, options) : null
-    const running = new ServeProcess(options, app, daemon)
-    void (running.#workers?.joined ?? Promise.resolve()).then(limitHeap)
-    return running
+    return new ServeProcess(options, app, daemon)
   }
 
   get daemon(): Daemon | null {
@@ -119,12 +119,6 @@ export class ServeProcess {
     // Requests of earlier configurations have ended or were cut above.
     await Promise.all(this.#retiring)
   }
-}
-
-/** Not before everything is loaded: V8 compiles all code again that it has compiled with other settings. */
-function limitHeap(): void {
-  limitYoungGeneration()
-  limitOldGeneration()
 }
 
 /** Whether two configurations differ in settings that only apply at the start. `server.names` applies at a reload. */

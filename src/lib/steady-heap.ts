@@ -1,6 +1,5 @@
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
-import { setHeapFlag } from './heap-flags.ts'
 
 /**
  * Size of each half of the young generation in bytes. A page that waits to be stored (about 50 ms) must not become old meanwhile, and what
@@ -14,7 +13,7 @@ let isLimited = false
 function setGrowth(): void {
   // V8's default is 2.
   const factor = users > 0 ? 1 : isLimited ? Math.max(1, Math.round(largeEnough / youngHalf())) : 2
-  setHeapFlag('semi-space-growth-factor', factor)
+  setFlagsFromString(`--semi-space-growth-factor=${factor}`)
 }
 
 /** The current size of each half of the young generation in bytes. */
@@ -51,7 +50,7 @@ const rare = 5_000
 
 /** Keeps the heap of a process that runs for long close to what it uses: see `limitYoungGeneration` too. */
 export function limitOldGeneration(): void {
-  const setSlack = (percent: number) => setHeapFlag('heap-growing-percent', percent)
+  const setSlack = (percent: number) => setFlagsFromString(`--heap-growing-percent=${percent}`)
   let last = -Infinity
   // V8 reads the flag when a collection ends, which is before it is reported here.
   let [granted, next] = [slack, slack]
