@@ -120,14 +120,14 @@ const removal = `
 /** Of more entries than this, the deletion takes longer than the start of a process. */
 const fewEntries = 64
 /** Other processes may be deleting the same directory. */
-const quietly = { recursive: true, force: true, maxRetries: 3, retryDelay: 10 }
+const withRetries = { recursive: true, force: true, maxRetries: 3, retryDelay: 10 }
 
 /** Deletes directories that were moved aside: large ones in a detached process. The next sweep retries what fails. */
 export function removeTrash(directory: string): void {
   const paths = leftovers(directory).flatMap((name) => partsToGo(within(directory, join(directory, name)), name))
   const large: string[] = []
   for (const path of paths)
-    if (hasFewEntries(path)) rm(path, quietly).catch(ignore)
+    if (hasFewEntries(path)) rm(path, withRetries).catch(ignore)
     else large.push(path)
   if (large.length === 0) return
   const child = spawn(process.execPath, ['-e', removal, '--', ...large], {

@@ -55,6 +55,7 @@ export async function startDaemon(options: DaemonOptions = {}): Promise<Daemon> 
   const server = { ...(config['server'] as object | undefined), host: '127.0.0.1', port }
   await writeFile(join(projectDir, 'pagecache.yaml'), stringify({ ...config, server }))
 
+  // Set by vitest.config.ts; benchmarks start daemons as delivered.
   const node = process.env['PAGECACHE_TEST_NODE_OPTIONS']?.split(' ') ?? []
   const start = [process.execPath, ...node, options.program ?? program, 'serve']
   const argv = [...(options.prefix ?? []), ...start, ...(options.args ?? [])] as unknown as [string]
