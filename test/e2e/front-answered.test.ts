@@ -111,7 +111,13 @@ describe('the socket and Node’s server give the same answer', () => {
     const [a, b] = ['/new?a', '/new?b'].map((target) => get(target))
     const whole = await send(shop, [a!], 'GET')
     const cut = await send(shop, [b!.slice(0, 9), b!.slice(9)], 'GET')
-    expect(whole.answers).toMatchObject([{ status: 200, headers: { 'cache-status': /stored/ }, body: /new/ }])
+    expect(whole.answers).toMatchObject([
+      {
+        status: 200,
+        headers: { 'cache-status': expect.stringContaining('stored') },
+        body: expect.stringContaining('new'),
+      },
+    ])
     expect(whole.answers).toEqual(cut.answers)
     expect(whole.fromSocket).toEqual([true])
     for (const target of ['/new?a', '/new?b']) await until(async () => isHit(await shop.ask(target)))
@@ -124,7 +130,7 @@ describe('the socket and Node’s server give the same answer', () => {
     const text = get('/browser', ...lines)
     for (const pieces of [[text], [text.slice(0, 9), text.slice(9)]]) {
       const { answers } = await send(shop, pieces, 'GET')
-      expect(answers).toMatchObject([{ status: 200, headers: { 'cache-status': /fwd=/ } }])
+      expect(answers).toMatchObject([{ status: 200, body: expect.stringContaining('for first, second') }])
     }
   })
 })
