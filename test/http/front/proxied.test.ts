@@ -138,7 +138,8 @@ describe('a server whose connections begin with a PROXY header', () => {
     const { bytes } = valid['v1 as long as it may be']!
     let sent = 0
     const timer = setInterval(() => socket.write(bytes.subarray(sent, (sent += 1))), 50)
-    await once(socket, 'close')
+    // `once` would reject: a byte that is sent after the end is answered with a reset.
+    await new Promise((resolve) => socket.once('close', resolve))
     clearInterval(timer)
     expect(counted('late')).toBe(before + 1)
     expect(sent).toBeLessThan(bytes.length)
