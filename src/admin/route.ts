@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 /** What the page shows: the fragment of its URL, so that reload, back and links work. `#pages?type=cms` is the view `pages`. */
 interface Route {
@@ -21,7 +21,8 @@ interface LiveRoute extends Route {
 
 export function useRoute(): LiveRoute {
   const [hash, setHash] = useState(location.hash)
-  useEffect(() => {
+  // Not an effect, which waits for the next frame: the URL may change before.
+  useLayoutEffect(() => {
     const follow = () => setHash(location.hash)
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)

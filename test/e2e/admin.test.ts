@@ -72,6 +72,22 @@ describe.skipIf(!hasChromium)('the operators’ page in Chromium (skipped where 
     await page.getByRole('button', { name: 'Log in' }).waitFor()
   })
 
+  it('follows a URL that changes as soon as the first view is shown', async () => {
+    const page = await open()
+    // As soon as the heading exists, before any callback of the page that waits for the next frame.
+    await page.evaluate(`
+      new MutationObserver((_, observer) => {
+        if (document.querySelector('h1')?.textContent !== 'Overview') return
+        observer.disconnect()
+        location.hash = '#stages'
+      }).observe(document.body, { childList: true, subtree: true })
+    `)
+    await page.getByLabel('Client ID').fill(operator.clientId)
+    await page.getByLabel('Client secret').fill(operator.clientSecret)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('heading', { name: 'Popup stages', level: 1 }).waitFor()
+  })
+
   it('of a revoked client shows the login at once, and does not count as failed logins of its address', async () => {
     const leaver = await createClient(daemon, 'leaver')
     const page = await open({}, leaver)
