@@ -89,7 +89,7 @@ async function startShop(url: string): Promise<{ shop: Child; origin: string }> 
 /** Visits from a separate process, so that neither the shop nor the commands delay its timers. */
 async function measure(visits: Visits): Promise<Latencies> {
   const client = fileURLToPath(new URL('lib/latency-client.ts', import.meta.url))
-  const [program = '', ...given] = [...beforeOthers(), process.execPath, client, JSON.stringify(visits)]
+  const [program = '', ...given] = [...beforeOthers(), client, JSON.stringify(visits)]
   const { stdout } = await promisify(execFile)(program, given)
   return JSON.parse(stdout) as Latencies
 }

@@ -2,14 +2,15 @@
  * Claim: purges are fast although each is durable, logged and explained, and visitors do not notice a storm of them; a tag with 100,000
  * pages is purged in under a second.
  *
- *   npx node bench/purge.ts [--rounds 3] [--tags 1000] [--large 100000] [--seconds 5] [--json]
+ *   npx node bench/purge.ts [--rounds 3] [--tags 1000] [--large 100000] [--seconds 5] [--only "rates;visits;one process"] [--json]
  *
- * Measures purges per second by tag, with ten pages each, alternately: `PURGE /` with `xkey` on 16 and on 64 connections, against the
+ * Rates: measures purges per second by tag, with ten pages each, alternately: `PURGE /` with `xkey` on 16 and on 64 connections, against the
  * daemon with one reverse proxy to deliver to, and against Varnish with its xkey module; and a bare loop that writes the same rows in
- * groups of the same size. Then visits cached pages at a fixed rate, on an idle daemon, during a storm on 16 connections, and while the tag with many pages is purged. Prints
- * median, minimum and maximum over the rounds. Finally, in one process: sequential purges, 64 concurrent ones, and one tag with many
- * pages (time to answer, longest block of the event loop, memory growth, time until all URLs are logged). Daemon, Varnish and loop run
- * on core 0, clients on core 1. Build first. Without Debian's varnish and varnish-modules, the Varnish column is empty.
+ * groups of the same size. Visits: visits cached pages at a fixed rate, on an idle daemon, during a storm on 16 connections, and while
+ * the tag with many pages is purged. Prints median, minimum and maximum over the rounds. One process: sequential purges, 64 concurrent
+ * ones, and one tag with many pages (time to answer, longest block of the event loop, memory growth, time until all URLs are logged).
+ * Daemon, Varnish and loop run on core 0, clients on core 1. Build first. Without Debian's varnish and varnish-modules, the Varnish
+ * column is empty.
  */
 import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -37,11 +38,13 @@ const { values } = parseArgs({
     tags: { type: 'string', default: '1000' },
     large: { type: 'string', default: '100000' },
     seconds: { type: 'string', default: '5' },
+    only: { type: 'string', default: 'rates;visits;one process' },
     json: { type: 'boolean', default: false },
   },
 })
 const tags = Number(values.tags)
 const rounds = Number(values.rounds)
+const parts = values.only.split(';')
 const crowds = [16, 64] as const
 /** Tags from this number on have no pages; a storm can use any number of them. */
 const endless = 10_000_000
@@ -60,14 +63,11 @@ const latencies = { quiet: [] as number[], beside: [] as number[], large: [] as 
 const beside: StormResult[] = []
 for (let round = 0; round < rounds; round += 1) {
   const origin = await startShop()
-  await withDaemon(origin, 0, measurePurges)
-  // Right after ours: the speed of disks and cores changes from minute to minute.
-  for (const group of crowds) await measureLoop(group)
-  for (const connections of crowds) await measureVarnish(origin, connections)
-  await withDaemon(origin, Number(values.large), measureVisits)
+  if (parts.includes('rates')) await measureRates(origin)
+  if (parts.includes('visits')) await withDaemon(origin, Number(values.large), measureVisits)
   await origin.stop()
 }
-const inProcess = await measureInProcess()
+const inProcess = parts.includes('one process') ? await measureInProcess() : null
 if (values.json) console.log(JSON.stringify({ rates, latencies, beside, inProcess }))
 else print()
 
@@ -113,6 +113,13 @@ async function withDaemon(origin: Origin, large: number, work: (daemon: Daemon) 
   }
 }
 
+async function measureRates(origin: Origin): Promise<void> {
+  await withDaemon(origin, 0, measurePurges)
+  // Right after ours: the speed of disks and cores changes from minute to minute.
+  for (const group of crowds) await measureLoop(group)
+  for (const connections of crowds) await measureVarnish(origin, connections)
+}
+
 async function measurePurges({ port }: Daemon): Promise<void> {
   for (const [place, connections] of crowds.entries())
     note(
@@ -126,7 +133,7 @@ async function measureLoop(group: number): Promise<void> {
   const measured: number[] = []
   for (let run = 0; run < loopRuns; run += 1) {
     const { perSecond } = await runWith<{ perSecond: number }>(
-      onServerCore,
+      [...onServerCore, process.execPath],
       'bare-purges.ts',
       String(tags),
       String(group),
@@ -152,7 +159,10 @@ async function measureVisits(daemon: Daemon): Promise<void> {
   await visitFor(1)
   latencies.quiet.push((await visitFor(seconds)).p99)
   const endlessly = { port: daemon.port, first: tags * crowds.length, count: endless, connections: 16, pages: null }
-  const raging = run<StormResult>('purge-client.ts', { ...endlessly, seconds: seconds + 2 }, whenIdle)
+  const raging = run<StormResult>('purge-client.ts', { ...endlessly, seconds: seconds + 2 }, [
+    ...whenIdle,
+    process.execPath,
+  ])
   latencies.beside.push((await visitFor(seconds)).p99)
   beside.push(await raging)
   const visiting = visitFor(seconds)
@@ -192,13 +202,17 @@ async function stormOn(
 }
 
 /** Runs a separate program, so that neither the shop nor another client delays its timers. */
-async function run<Result>(program: string, argument: object, prefix: readonly string[] = []): Promise<Result> {
-  return runWith<Result>(prefix, program, JSON.stringify(argument))
+async function run<Result>(
+  program: string,
+  argument: object,
+  command: readonly string[] = [process.execPath],
+): Promise<Result> {
+  return runWith<Result>(command, program, JSON.stringify(argument))
 }
 
-async function runWith<Result>(prefix: readonly string[], program: string, ...given: string[]): Promise<Result> {
+async function runWith<Result>(command: readonly string[], program: string, ...given: string[]): Promise<Result> {
   const path = fileURLToPath(new URL(`lib/${program}`, import.meta.url))
-  const [file, ...rest] = [...prefix, process.execPath, path, ...given] as [string, ...string[]]
+  const [file, ...rest] = [...command, path, ...given] as [string, ...string[]]
   const { stdout } = await promisify(execFile)(file, rest)
   return JSON.parse(stdout) as Result
 }
@@ -228,11 +242,13 @@ function visit(url: string, options: RequestOptions = {}): Promise<void> {
 }
 
 function print(): void {
-  const line = (name: string, ...cells: readonly string[]) =>
-    console.log(name.padEnd(52) + cells.map((cell) => cell.padStart(10)).join(''))
-  const spread = (measured: readonly number[], digits = 0) =>
-    [median(measured), Math.min(...measured), Math.max(...measured)].map((value) => value.toFixed(digits))
   line('', 'median', 'lowest', 'highest')
+  if (parts.includes('rates')) printRates()
+  if (parts.includes('visits')) printVisits()
+  if (inProcess !== null) printInProcess(inProcess)
+}
+
+function printRates(): void {
   line('purges per second, ten pages each')
   for (const [name, measured] of Object.entries(rates).sort(([one], [other]) => (one < other ? -1 : 1)))
     line(`  ${name}`, ...spread(measured))
@@ -241,6 +257,9 @@ function print(): void {
     line(`  ÷ Varnish, ${crowd} connections`, ...spread(ratios(ours, `Varnish and xkey, ${crowd} connections`), 2))
     line(`  ÷ the bare loop, ${crowd}`, ...spread(ratios(ours, `a bare loop, groups of ${crowd}`), 2))
   }
+}
+
+function printVisits(): void {
   line("visits' 99th percentile, ms")
   line('  idle', ...spread(latencies.quiet, 2))
   line('  during a storm on 16 connections', ...spread(latencies.beside, 2))
@@ -249,15 +268,26 @@ function print(): void {
   line('  storm ÷ idle', ...spread(toIdle(latencies.beside), 2))
   line('  large tag ÷ idle', ...spread(toIdle(latencies.large), 2))
   line('  purges per second in that storm', ...spread(beside.map(({ perSecond }) => perSecond)))
+}
+
+function printInProcess({ oneByOne, together, large }: InProcess): void {
   line('in one process, purges per second')
-  line('  sequential', inProcess.oneByOne.toFixed(0))
-  line('  64 concurrent', inProcess.together.toFixed(0))
-  const { pages, seconds, loopMilliseconds, rssMegabytes, tracedSeconds } = inProcess.large
+  line('  sequential', oneByOne.toFixed(0))
+  line('  64 concurrent', together.toFixed(0))
+  const { pages, seconds, loopMilliseconds, rssMegabytes, tracedSeconds } = large
   line(`one tag with ${pages} pages`)
   line('  time to answer, s', seconds.toFixed(2))
   line('  longest block of the event loop, ms', loopMilliseconds.toFixed(0))
   line('  additional memory, MB', rssMegabytes.toFixed(0))
   line('  time until all URLs are in the log, s', tracedSeconds.toFixed(2))
+}
+
+function line(name: string, ...cells: readonly string[]): void {
+  console.log(name.padEnd(52) + cells.map((cell) => cell.padStart(10)).join(''))
+}
+
+function spread(measured: readonly number[], digits = 0): string[] {
+  return [median(measured), Math.min(...measured), Math.max(...measured)].map((value) => value.toFixed(digits))
 }
 
 function ratios(name: string, other: string): number[] {

@@ -60,7 +60,7 @@ function beside(
 ): Shape {
   const latencies = (contender: Contender, duration: number) =>
     runProgram<Latencies>('lib/latency-client.ts', [JSON.stringify(visits(contender, duration))], {
-      prefix: beforeOthers(),
+      command: beforeOthers(),
     })
   const besideWork = (contender: Contender, duration: number) => {
     const [file, argument] = work(contender, duration + 2)
@@ -87,7 +87,7 @@ function beside(
 /** Measures while a program runs, and stops that. It must not fail before. */
 async function during<Result>(file: string, argument: object, measure: () => Promise<Result>): Promise<Result> {
   const over = new AbortController()
-  const options = { prefix: whenIdle, signal: over.signal }
+  const options = { command: [...whenIdle, process.execPath], signal: over.signal }
   const work = runProgram(file, [JSON.stringify(argument)], options).catch((error: unknown) => {
     if (!over.signal.aborted) throw error
   })

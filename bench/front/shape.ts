@@ -90,14 +90,14 @@ export function portOf(contender: Contender): number {
   return Number(new URL(contender.url('/', 'gzip')).port)
 }
 
-/** Runs a program of `bench` on its own, so that neither the shop nor another client delays its timers. `prefix`: a command to run it with. */
+/** Runs a program of `bench` on its own, so that neither the shop nor another client delays its timers. `command`: what runs it. */
 export async function runProgram<Result>(
   file: string,
   given: readonly string[],
-  { prefix = [], signal }: { prefix?: readonly string[]; signal?: AbortSignal } = {},
+  { command = [process.execPath], signal }: { command?: readonly string[]; signal?: AbortSignal } = {},
 ): Promise<Result> {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
-  const [program, ...rest] = [...prefix, process.execPath, path, ...given] as [string, ...string[]]
+  const [program, ...rest] = [...command, path, ...given] as [string, ...string[]]
   const { stdout } = await promisify(execFile)(program, rest, signal === undefined ? {} : { signal })
   return JSON.parse(stdout) as Result
 }

@@ -17,12 +17,14 @@ const realTime: [string, ...string[]] = ['chrt', '--fifo', '1']
 let isPermitted: boolean | undefined
 
 /**
- * A command that runs the visitors' program before all others on its core: load that ran `whenIdle` still held it up for up to four
- * milliseconds (docs/decisions/0175-visitors-before-other-load.md). Empty, with a warning, where the system does not permit that.
+ * A command that runs the visitors' program, a file for Node, before all others on its core: load that ran `whenIdle` still held it up for
+ * up to four milliseconds. Without real-time priority, and with a warning, where the system does not permit that. The program has no helper
+ * threads: at the same priority they never get the core while it waits for them in a loop, as V8 does for the end of a collection
+ * (docs/decisions/0175-visitors-before-other-load.md).
  */
 export function beforeOthers(): readonly string[] {
   isPermitted ??= mayRun(realTime)
-  return isPermitted ? realTime : []
+  return [...(isPermitted ? realTime : []), process.execPath, '--single-threaded']
 }
 
 function mayRun([program, ...given]: typeof realTime): boolean {
