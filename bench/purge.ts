@@ -32,19 +32,21 @@ import type { Storm, StormResult } from './lib/purge-client.ts'
 import type { InProcess } from './lib/purge-worker.ts'
 import { median } from './lib/statistics.ts'
 
+const known = ['rates', 'visits', 'one process']
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     tags: { type: 'string', default: '1000' },
     large: { type: 'string', default: '100000' },
     seconds: { type: 'string', default: '5' },
-    only: { type: 'string', default: 'rates;visits;one process' },
+    only: { type: 'string', default: known.join(';') },
     json: { type: 'boolean', default: false },
   },
 })
 const tags = Number(values.tags)
 const rounds = Number(values.rounds)
 const parts = values.only.split(';')
+for (const part of parts) if (!known.includes(part)) throw new Error(`--only ${part}: expected ${known.join(', ')}`)
 const crowds = [16, 64] as const
 /** Tags from this number on have no pages; a storm can use any number of them. */
 const endless = 10_000_000
