@@ -2,7 +2,7 @@
  * Claim: every shape of request that shops send is served from one core about as fast as Varnish or nginx serve it, and none of them
  * delays the hits beside it.
  *
- *   npx node bench/front.ts [--rounds 5] [--seconds 2] [--connections 32] [--only hit,304] [--rivals nginx,varnish,node] [--json]
+ *   npx node bench/front.ts [--rounds 5] [--seconds 2] [--connections 32] [--only hit,304] [--rivals nginx,varnish,varnish-plain,node] [--json]
  *
  * Loads one server at a time on core 0, in an order that changes from round to round, from core 1, where the shop runs too: an nginx with
  * prepared answers, so that it is not the bottleneck. `--only` selects the rows whose name contains one of the texts. Before and after each

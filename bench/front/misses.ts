@@ -58,7 +58,7 @@ function stored(arrangement: Arrangement, { name, below } = { name: '', below: c
   return {
     name: `miss that is stored, every URL new${name}`,
     unit: 'requests/s',
-    rivals: caches,
+    rivals: [...caches, 'varnish-plain'],
     goal: { rival: 'varnish', atLeast: 0.6 },
     prepare: (contender) => loadNewPages(arrangement, contender, unseen(below), warmFor),
     async measure(contender) {

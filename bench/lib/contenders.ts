@@ -26,8 +26,12 @@ export interface Shop {
 }
 
 /** The program that a rival needs. */
-const programs: Partial<Record<ContenderName, string>> = { varnish: 'varnishd', nginx: 'nginx' }
-const starts = { ours, node: bare, varnish, nginx } as const
+const programs: Partial<Record<ContenderName, string>> = {
+  varnish: 'varnishd',
+  'varnish-plain': 'varnishd',
+  nginx: 'nginx',
+}
+const starts = { ours, node: bare, varnish, 'varnish-plain': varnishPlain, nginx } as const
 export type ContenderName = keyof typeof starts
 export const contenderNames = Object.keys(starts) as ContenderName[]
 
@@ -77,10 +81,25 @@ async function bare(): Promise<Contender> {
   }
 }
 
+/** What Shopware's own VCL has Varnish do with a page that it stores: index it by tag, and compress it where the shop does not. */
+const shopwareVcl = `import xkey;
+sub vcl_backend_response {
+  if (!beresp.uncacheable && beresp.http.Content-Type ~ "text") { set beresp.do_gzip = true; }
+}`
+
 async function varnish(shop: Shop): Promise<Contender> {
-  const rival = await startVarnish({ origin: shop.host, probe: basket, prefix: onServerCore })
+  return await varnishWith(shop, 'varnish', shopwareVcl)
+}
+
+/** Without what that takes. It cannot purge by tag, and stores pages as the shop sends them. */
+async function varnishPlain(shop: Shop): Promise<Contender> {
+  return await varnishWith(shop, 'varnish-plain', '')
+}
+
+async function varnishWith(shop: Shop, name: ContenderName, vcl: string): Promise<Contender> {
+  const rival = await startVarnish({ origin: shop.host, probe: basket, prefix: onServerCore, vcl })
   return {
-    name: 'varnish',
+    name,
     url: (path) => rival.url + path,
     // A hit has two transaction numbers: its own, and that of the fetch.
     hit: /^x-varnish: \d+ \d+/im,

@@ -34,11 +34,11 @@ export function installed(program: string): boolean {
 /** Cookies that only browser scripts read: a shop's proxy removes them before it looks for a session. */
 const analyticsCookies = '(_ga|_gid|_gcl|_fbp|_hj|utm)[A-Za-z0-9_]*'
 
-/** Varnish as a shop runs it: drops analytics cookies, bypasses other cookies, and leaves the rest to the built-in VCL. */
-export async function startVarnish(options: RivalOptions & { vcl?: string }): Promise<Rival> {
+/** Varnish that drops analytics cookies and bypasses other cookies. `vcl` is put before that, and the built-in VCL does the rest. */
+export async function startVarnish(options: RivalOptions & { vcl: string }): Promise<Rival> {
   const [host, originPort] = options.origin.split(':')
   const vcl = `vcl 4.1;
-${options.vcl ?? ''}
+${options.vcl}
 backend default { .host = "${host}"; .port = "${originPort}"; }
 sub vcl_recv {
   if (req.http.Cookie) {
