@@ -21,15 +21,14 @@
  *
  * `bench/queue.ts --postgres` measures the queue. Build first.
  */
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { parseArgs } from 'node:util'
 import { until } from '../test/helpers/until.ts'
 import { browserHeaders } from './lib/browser.ts'
 import { ask, hangUp, host, pin, startCluster, type BenchNode, type ClusterPlace } from './lib/cluster-place.ts'
 import { measureAppliers, printAppliers } from './lib/cluster-crowd.ts'
 import { measureOrder, printOrder } from './lib/purge-order.ts'
 import type { Storm, StormResult } from './lib/purge-client.ts'
+import { runFile } from './lib/run-file.ts'
 import { median, percentile, withRange } from './lib/statistics.ts'
 import { eventsOfVisitors } from './lib/visitors.ts'
 import { load } from './lib/wrk.ts'
@@ -193,15 +192,10 @@ async function measureDeath({ nodes: [one, , three] }: ClusterPlace): Promise<Fi
 async function measureTogether({ nodes, single }: ClusterPlace): Promise<Figure[]> {
   const [ours, rival]: [number[], number[]] = [[], []]
   let first = 2 * endless
-  const storm = ({ daemon: { port } }: BenchNode, connections: number) =>
-    run<StormResult>('purge-client.ts', {
-      port,
-      first: (first += endless),
-      count: endless,
-      connections,
-      pages: 0,
-      seconds,
-    } satisfies Storm)
+  const storm = ({ daemon: { port } }: BenchNode, connections: number) => {
+    const wanted: Storm = { port, first: (first += endless), count: endless, connections, pages: 0, seconds }
+    return runFile<StormResult>('lib/purge-client.ts', [JSON.stringify(wanted)])
+  }
   const together = async () => {
     const all = await Promise.all(nodes.map((node) => storm(node, 16)))
     return all.reduce((sum, { perSecond }) => sum + perSecond, 0)
@@ -214,12 +208,6 @@ async function measureTogether({ nodes, single }: ClusterPlace): Promise<Figure[
   })
   const name = 'purges over all nodes, 48 connections; on SQLite'
   return [{ name, unit: 'per second', ours, rival, target: 'at least 500' }]
-}
-
-async function run<Result>(program: string, argument: object): Promise<Result> {
-  const file = fileURLToPath(new URL(`lib/${program}`, import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, [file, JSON.stringify(argument)])
-  return JSON.parse(stdout) as Result
 }
 
 async function measureEvents({ nodes: [one], single }: ClusterPlace): Promise<Figure[]> {

@@ -8,6 +8,7 @@
  * prepared answers, so that it is not the bottleneck. `--only` selects the rows whose name contains one of the texts. Before and after each
  * measurement a sampled response must have the right status, body and origin, and during it the shop must get as many requests as the shape
  * calls for.
+ * `varnish-plain` neither indexes tags nor compresses, unlike `varnish`, and is measured with stored misses only.
  * Prints the median of the rounds, the median and the range of the rounds' ratios, and the rows that fall short of their target.
  */
 import { setTimeout as pause } from 'node:timers/promises'

@@ -8,14 +8,14 @@
  * Prints medians and ranges over the rounds; the ratios are those of the 99th percentiles. The daemon runs on core 0; visitors, shop and commands
  * share core 1, the latter two only while the visitors leave it idle. The second turn shows what commands alone do to them there.
  */
-import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { parseArgs } from 'node:util'
 import { startChild, type Child } from '../test/helpers/child.ts'
 import { freePort, runProgram, startDaemon } from '../test/helpers/daemon.ts'
 import { browserHeaders } from './lib/browser.ts'
 import { beforeOthers, leaveServerCore, onServerCore, whenIdle } from './lib/cores.ts'
 import type { Latencies, Visits } from './lib/latency-client.ts'
+import { runFile } from './lib/run-file.ts'
 import { median, withRange } from './lib/statistics.ts'
 
 const pages = Array.from({ length: 200 }, (_, i) => `/category/${i}`)
@@ -86,12 +86,8 @@ async function startShop(url: string): Promise<{ shop: Child; origin: string }> 
   return { shop, origin: shop.logs().trim() }
 }
 
-/** Visits from a separate process, so that neither the shop nor the commands delay its timers. */
 async function measure(visits: Visits): Promise<Latencies> {
-  const client = fileURLToPath(new URL('lib/latency-client.ts', import.meta.url))
-  const [program = '', ...given] = [...beforeOthers(), client, JSON.stringify(visits)]
-  const { stdout } = await promisify(execFile)(program, given)
-  return JSON.parse(stdout) as Latencies
+  return await runFile('lib/latency-client.ts', [JSON.stringify(visits)], { command: beforeOthers() })
 }
 
 /** Runs `during` while commands and warmups run, and counts how many of those completed. */

@@ -12,13 +12,12 @@
  * Daemon, Varnish and loop run on core 0, clients on core 1. Build first. Without Debian's varnish and varnish-modules, the Varnish
  * column is empty.
  */
-import { execFile, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { request, type RequestOptions } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { parseArgs } from 'node:util'
 import { startDaemon, type Daemon } from '../test/helpers/daemon.ts'
 import { startOrigin, type Origin } from '../test/helpers/origin.ts'
 import { installed } from '../test/helpers/rivals.ts'
@@ -30,23 +29,25 @@ import { fillPages, pagesOfTag } from './lib/fill-pages.ts'
 import type { Latencies, Visits } from './lib/latency-client.ts'
 import type { Storm, StormResult } from './lib/purge-client.ts'
 import type { InProcess } from './lib/purge-worker.ts'
+import { runFile } from './lib/run-file.ts'
 import { median } from './lib/statistics.ts'
 
-const known = ['rates', 'visits', 'one process']
+const allParts = ['rates', 'visits', 'one process']
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     tags: { type: 'string', default: '1000' },
     large: { type: 'string', default: '100000' },
     seconds: { type: 'string', default: '5' },
-    only: { type: 'string', default: known.join(';') },
+    only: { type: 'string', default: allParts.join(';') },
     json: { type: 'boolean', default: false },
   },
 })
 const tags = Number(values.tags)
 const rounds = Number(values.rounds)
 const parts = values.only.split(';')
-for (const part of parts) if (!known.includes(part)) throw new Error(`--only ${part}: expected ${known.join(', ')}`)
+for (const part of parts)
+  if (!allParts.includes(part)) throw new Error(`--only ${part}: expected ${allParts.join(', ')}`)
 const crowds = [16, 64] as const
 /** Tags from this number on have no pages; a storm can use any number of them. */
 const endless = 10_000_000
@@ -134,12 +135,9 @@ async function measurePurges({ port }: Daemon): Promise<void> {
 async function measureLoop(group: number): Promise<void> {
   const measured: number[] = []
   for (let run = 0; run < loopRuns; run += 1) {
-    const { perSecond } = await runWith<{ perSecond: number }>(
-      [...onServerCore, process.execPath],
-      'bare-purges.ts',
-      String(tags),
-      String(group),
-    )
+    const { perSecond } = await runFile<{ perSecond: number }>('lib/bare-purges.ts', [String(tags), String(group)], {
+      command: [...onServerCore, process.execPath],
+    })
     measured.push(perSecond)
   }
   note(`a bare loop, groups of ${group}`, median(measured))
@@ -157,14 +155,16 @@ async function measureVisits(daemon: Daemon): Promise<void> {
     perSecond: 300,
     connections: 8,
   }
-  const visitFor = (given: number) => run<Latencies>('latency-client.ts', { ...visits, seconds: given }, beforeOthers())
+  const visitFor = (given: number) =>
+    runFile<Latencies>('lib/latency-client.ts', [JSON.stringify({ ...visits, seconds: given })], {
+      command: beforeOthers(),
+    })
   await visitFor(1)
   latencies.quiet.push((await visitFor(seconds)).p99)
   const endlessly = { port: daemon.port, first: tags * crowds.length, count: endless, connections: 16, pages: null }
-  const raging = run<StormResult>('purge-client.ts', { ...endlessly, seconds: seconds + 2 }, [
-    ...whenIdle,
-    process.execPath,
-  ])
+  const raging = runFile<StormResult>('lib/purge-client.ts', [JSON.stringify({ ...endlessly, seconds: seconds + 2 })], {
+    command: [...whenIdle, process.execPath],
+  })
   latencies.beside.push((await visitFor(seconds)).p99)
   beside.push(await raging)
   const visiting = visitFor(seconds)
@@ -199,24 +199,9 @@ async function stormOn(
   tagsOf: Pick<Storm, 'first' | 'count' | 'connections'>,
   pages = pagesOfTag,
 ): Promise<number> {
-  const { perSecond } = await run<StormResult>('purge-client.ts', { ...tagsOf, port, pages, seconds: 3600 })
+  const storm = JSON.stringify({ ...tagsOf, port, pages, seconds: 3600 })
+  const { perSecond } = await runFile<StormResult>('lib/purge-client.ts', [storm])
   return perSecond
-}
-
-/** Runs a separate program, so that neither the shop nor another client delays its timers. */
-async function run<Result>(
-  program: string,
-  argument: object,
-  command: readonly string[] = [process.execPath],
-): Promise<Result> {
-  return runWith<Result>(command, program, JSON.stringify(argument))
-}
-
-async function runWith<Result>(command: readonly string[], program: string, ...given: string[]): Promise<Result> {
-  const path = fileURLToPath(new URL(`lib/${program}`, import.meta.url))
-  const [file, ...rest] = [...command, path, ...given] as [string, ...string[]]
-  const { stdout } = await promisify(execFile)(file, rest)
-  return JSON.parse(stdout) as Result
 }
 
 async function measureInProcess(): Promise<InProcess> {

@@ -29,6 +29,7 @@ import { leaveServerCore, onServerCore } from './lib/cores.ts'
 import type { EventLatencies, Events } from './lib/event-client.ts'
 import type { Latencies, Visits } from './lib/latency-client.ts'
 import { pageHeaders, samplePage } from './lib/page.ts'
+import { runFile } from './lib/run-file.ts'
 import { median, withRange } from './lib/statistics.ts'
 import { eventsOfVisitors } from './lib/visitors.ts'
 import { load } from './lib/wrk.ts'
@@ -215,15 +216,8 @@ async function askMeanwhile(stage: string, send: () => Promise<EventLatencies>):
 
 /** Runs a load generator. Page visitors get priority on the load's core, so that they only wait for the server. */
 async function run<T>(program: string, argument: object, nice: number): Promise<T> {
-  const argv = [
-    '-n',
-    String(nice),
-    process.execPath,
-    fileURLToPath(new URL(`lib/${program}.ts`, import.meta.url)),
-    JSON.stringify(argument),
-  ]
-  const { stdout } = await promisify(execFile)('nice', argv)
-  return JSON.parse(stdout) as T
+  const command = ['nice', '-n', String(nice), process.execPath]
+  return await runFile(`lib/${program}.ts`, [JSON.stringify(argument)], { command })
 }
 
 /** Time of one statistics query over `events` events, in milliseconds: the slowest of several ranges. */

@@ -3,8 +3,9 @@ import { watchServerCore } from '../lib/cores.ts'
 import { category } from '../lib/fast-shop.ts'
 import type { Heads, HeadsResult } from '../lib/head-client.ts'
 import { load } from '../lib/wrk.ts'
+import { runFile } from '../lib/run-file.ts'
 import { check, type Sample } from './sample.ts'
-import { cached, caches, hit, page, percent, portOf, rated, runProgram, type Arrangement, type Shape } from './shape.ts'
+import { cached, caches, hit, page, percent, portOf, rated, type Arrangement, type Shape } from './shape.ts'
 
 /** Many times the memory of the daemon that serves them from disk. */
 const pagesOnDisk = 2_000
@@ -83,7 +84,7 @@ function head({ shop, connections, seconds }: Arrangement): Shape {
       const asked = await shop.requests()
       const busy = watchServerCore()
       const heads: Heads = { port: portOf(contender), path: sample.path, headers: sample.headers, connections, seconds }
-      const { requestsPerSecond } = await runProgram<HeadsResult>('lib/head-client.ts', [JSON.stringify(heads)])
+      const { requestsPerSecond } = await runFile<HeadsResult>('lib/head-client.ts', [JSON.stringify(heads)])
       const share = busy()
       if ((await shop.requests()) !== asked) throw new Error(`${contender.name}: HEAD requests reached the shop`)
       return { value: requestsPerSecond / share, note: `${percent(share)} busy` }

@@ -6,8 +6,9 @@ import { beforeOthers, whenIdle } from '../lib/cores.ts'
 import { category } from '../lib/fast-shop.ts'
 import type { Latencies, Visits } from '../lib/latency-client.ts'
 import type { Storm } from '../lib/purge-client.ts'
+import { runFile } from '../lib/run-file.ts'
 import { passed } from './misses.ts'
-import { caches, hit, portOf, runProgram, type Arrangement, type Shape } from './shape.ts'
+import { caches, hit, portOf, type Arrangement, type Shape } from './shape.ts'
 
 const hitsPerSecond = 300
 const besidePerSecond = 500
@@ -59,7 +60,7 @@ function beside(
   work: (contender: Contender, seconds: number) => [file: string, argument: object],
 ): Shape {
   const latencies = (contender: Contender, duration: number) =>
-    runProgram<Latencies>('lib/latency-client.ts', [JSON.stringify(visits(contender, duration))], {
+    runFile<Latencies>('lib/latency-client.ts', [JSON.stringify(visits(contender, duration))], {
       command: beforeOthers(),
     })
   const besideWork = (contender: Contender, duration: number) => {
@@ -88,7 +89,7 @@ function beside(
 async function during<Result>(file: string, argument: object, measure: () => Promise<Result>): Promise<Result> {
   const over = new AbortController()
   const options = { command: [...whenIdle, process.execPath], signal: over.signal }
-  const work = runProgram(file, [JSON.stringify(argument)], options).catch((error: unknown) => {
+  const work = runFile(file, [JSON.stringify(argument)], options).catch((error: unknown) => {
     if (!over.signal.aborted) throw error
   })
   await pause(500)
@@ -111,7 +112,7 @@ function besideOperators({ seconds, rounds }: Arrangement): Shape {
     goal: { atMost: 2 },
     async prepare() {
       const given = ['--rounds', String(rounds), '--seconds', String(seconds), '--json']
-      measured = (await runProgram<{ rounds: Round[] }>('hit-under-load.ts', given)).rounds
+      measured = (await runFile<{ rounds: Round[] }>('hit-under-load.ts', given)).rounds
     },
     async measure() {
       const { idle, commands, busy } = measured.shift()!

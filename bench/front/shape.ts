@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { exchange, type Answer } from '../../test/helpers/exchange.ts'
 import { browserHeaders } from '../lib/browser.ts'
 import type { Coding, Contender, ContenderName } from '../lib/contenders.ts'
@@ -88,16 +85,4 @@ export function percent(share: number): string {
 
 export function portOf(contender: Contender): number {
   return Number(new URL(contender.url('/', 'gzip')).port)
-}
-
-/** Runs a program of `bench` on its own, so that neither the shop nor another client delays its timers. `command`: what runs it. */
-export async function runProgram<Result>(
-  file: string,
-  given: readonly string[],
-  { command = [process.execPath], signal }: { command?: readonly string[]; signal?: AbortSignal } = {},
-): Promise<Result> {
-  const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
-  const [program, ...rest] = [...command, path, ...given] as [string, ...string[]]
-  const { stdout } = await promisify(execFile)(program, rest, signal === undefined ? {} : { signal })
-  return JSON.parse(stdout) as Result
 }

@@ -91,7 +91,7 @@ async function varnish(shop: Shop): Promise<Contender> {
   return await varnishWith(shop, 'varnish', shopwareVcl)
 }
 
-/** Without what that takes. It cannot purge by tag, and stores pages as the shop sends them. */
+/** Varnish without an index of tags and without compression: it cannot purge by tag, and stores pages as the shop sends them. */
 async function varnishPlain(shop: Shop): Promise<Contender> {
   return await varnishWith(shop, 'varnish-plain', '')
 }
