@@ -7,8 +7,8 @@
  * Rates: measures purges per second by tag, with ten pages each, alternately: `PURGE /` with `xkey` on 16 and on 64 connections, against the
  * daemon with one reverse proxy to deliver to, and against Varnish with its xkey module; and a bare loop that writes the same rows in
  * groups of the same size. Visits: visits cached pages at a fixed rate, on an idle daemon, during a storm on 16 connections, and while
- * the tag with many pages is purged. Prints median, minimum and maximum over the rounds. One process: sequential purges, 64 concurrent
- * ones, and one tag with many pages (time to answer, longest block of the event loop, memory growth, time until all URLs are logged).
+ * the tag with many pages is purged. One process: sequential purges, 64 concurrent ones, and one tag with many pages (time to answer,
+ * longest block of the event loop, memory growth, time until all URLs are logged). Prints median, minimum and maximum over the rounds.
  * Daemon, Varnish and loop run on core 0, clients on core 1. Build first. Without Debian's varnish and varnish-modules, the Varnish
  * column is empty.
  */
@@ -64,13 +64,14 @@ leaveServerCore()
 const rates: Record<string, number[]> = {}
 const latencies = { quiet: [] as number[], beside: [] as number[], large: [] as number[] }
 const beside: StormResult[] = []
+const inProcess: InProcess[] = []
 for (let round = 0; round < rounds; round += 1) {
   const origin = await startShop()
   if (parts.includes('rates')) await measureRates(origin)
   if (parts.includes('visits')) await withDaemon(origin, Number(values.large), measureVisits)
   await origin.stop()
+  if (parts.includes('one process')) inProcess.push(await measureInProcess())
 }
-const inProcess = parts.includes('one process') ? await measureInProcess() : null
 if (values.json) console.log(JSON.stringify({ rates, latencies, beside, inProcess }))
 else print()
 
@@ -232,7 +233,7 @@ function print(): void {
   line('', 'median', 'lowest', 'highest')
   if (parts.includes('rates')) printRates()
   if (parts.includes('visits')) printVisits()
-  if (inProcess !== null) printInProcess(inProcess)
+  if (parts.includes('one process')) printInProcess()
 }
 
 function printRates(): void {
@@ -257,16 +258,16 @@ function printVisits(): void {
   line('  purges per second in that storm', ...spread(beside.map(({ perSecond }) => perSecond)))
 }
 
-function printInProcess({ oneByOne, together, large }: InProcess): void {
+function printInProcess(): void {
+  const each = (read: (measured: InProcess) => number, digits = 0) => spread(inProcess.map(read), digits)
   line('in one process, purges per second')
-  line('  sequential', oneByOne.toFixed(0))
-  line('  64 concurrent', together.toFixed(0))
-  const { pages, seconds, loopMilliseconds, rssMegabytes, tracedSeconds } = large
-  line(`one tag with ${pages} pages`)
-  line('  time to answer, s', seconds.toFixed(2))
-  line('  longest block of the event loop, ms', loopMilliseconds.toFixed(0))
-  line('  additional memory, MB', rssMegabytes.toFixed(0))
-  line('  time until all URLs are in the log, s', tracedSeconds.toFixed(2))
+  line('  sequential', ...each(({ oneByOne }) => oneByOne))
+  line('  64 concurrent', ...each(({ together }) => together))
+  line(`one tag with ${values.large} pages`)
+  line('  time to answer, s', ...each(({ large }) => large.seconds, 2))
+  line('  longest block of the event loop, ms', ...each(({ large }) => large.loopMilliseconds))
+  line('  additional memory, MB', ...each(({ large }) => large.rssMegabytes))
+  line('  time until all URLs are in the log, s', ...each(({ large }) => large.tracedSeconds, 2))
 }
 
 function line(name: string, ...cells: readonly string[]): void {

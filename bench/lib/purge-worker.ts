@@ -6,12 +6,12 @@ import { openPurging } from '../../src/purge/purging.ts'
 import { thisProcess } from '../../src/lib/process-identity.ts'
 import { openQueue } from '../../src/queue/records-queue.ts'
 import { openRecords } from '../../src/records/open.ts'
-import { fillPages } from './fill-pages.ts'
+import { fillPages, pagesOfTag } from './fill-pages.ts'
 
 export interface InProcess {
   oneByOne: number
   together: number
-  large: { pages: number; seconds: number; loopMilliseconds: number; rssMegabytes: number; tracedSeconds: number }
+  large: { seconds: number; loopMilliseconds: number; rssMegabytes: number; tracedSeconds: number }
 }
 
 const [directory, tagCount, largeCount] = process.argv.slice(2) as [string, string, string]
@@ -38,15 +38,14 @@ await pages.close()
 await records.close()
 process.disconnect()
 
-async function purge(tag: string): Promise<number> {
-  return (
-    await purging.invalidate({
-      targets: [{ scope: 'tags', tags: [tag] }],
-      soft: false,
-      source: 'purge-method',
-      actor: null,
-    })
-  ).pagesRemoved
+async function purge(tag: string, pageCount: number): Promise<void> {
+  const { pagesRemoved } = await purging.invalidate({
+    targets: [{ scope: 'tags', tags: [tag] }],
+    soft: false,
+    source: 'purge-method',
+    actor: null,
+  })
+  if (pagesRemoved !== pageCount) throw new Error(`A purge removed ${pagesRemoved} pages instead of ${pageCount}`)
 }
 
 async function measure(): Promise<InProcess> {
@@ -62,8 +61,7 @@ async function rate(count: number, first: number, atOnce: number): Promise<numbe
   const started = performance.now()
   const work = async () => {
     while (next < first + count) {
-      const removed = await purge(`tag-${next++}`)
-      if (removed !== 10) throw new Error(`A purge removed ${removed} pages instead of 10`)
+      await purge(`tag-${next++}`, pagesOfTag)
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work))
@@ -81,7 +79,7 @@ async function purgeLarge(): Promise<InProcess['large']> {
     rss = Math.max(rss, process.memoryUsage.rss())
   }, 5)
   const started = performance.now()
-  const removed = await purge('large')
+  await purge('large', Number(largeCount))
   const seconds = (performance.now() - started) / 1_000
   for (;;) {
     const { open } = await records.db
@@ -93,5 +91,5 @@ async function purgeLarge(): Promise<InProcess['large']> {
   }
   clearInterval(timer)
   const tracedSeconds = (performance.now() - started) / 1_000
-  return { pages: removed, seconds, loopMilliseconds: loop, rssMegabytes: (rss - before) / 2 ** 20, tracedSeconds }
+  return { seconds, loopMilliseconds: loop, rssMegabytes: (rss - before) / 2 ** 20, tracedSeconds }
 }
