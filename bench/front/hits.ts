@@ -8,7 +8,9 @@ import { check, type Sample } from './sample.ts'
 import { cached, caches, hit, page, percent, portOf, rated, type Arrangement, type Shape } from './shape.ts'
 
 /** Many times the memory of the daemon that serves them from disk. */
-const pagesOnDisk = 2_000
+export const pagesOnDisk = 2_000
+/** The configuration of that daemon. */
+export const littleMemory = { cache: { memory: '1MB' } }
 const empty = Buffer.alloc(0)
 
 /** Every way to ask for a stored page. */
@@ -103,7 +105,7 @@ function onDisk({ shop, connections, seconds }: Arrangement): Shape {
     unit: 'requests/s',
     rivals: caches,
     goal: { rival: 'nginx', atLeast: 0.25 },
-    config: { cache: { memory: '1MB' } },
+    config: littleMemory,
     async prepare(contender) {
       for (let reached = 1, tries = 0; reached > 0 && tries < 30; tries++) {
         const asked = await shop.requests()

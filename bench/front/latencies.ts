@@ -3,44 +3,69 @@ import { exchange } from '../../test/helpers/exchange.ts'
 import type { Round } from '../hit-under-load.ts'
 import type { Contender, ContenderName } from '../lib/contenders.ts'
 import { beforeOthers, whenIdle } from '../lib/cores.ts'
-import { category } from '../lib/fast-shop.ts'
+import { category, expiring, slow } from '../lib/fast-shop.ts'
 import type { Latencies, Visits } from '../lib/latency-client.ts'
 import type { Storm } from '../lib/purge-client.ts'
 import { runFile } from '../lib/run-file.ts'
+import { littleMemory, pagesOnDisk } from './hits.ts'
 import { passed } from './misses.ts'
-import { caches, hit, portOf, type Arrangement, type Shape } from './shape.ts'
+import { cached, caches, hit, portOf, type Arrangement, type Shape } from './shape.ts'
 
 const hitsPerSecond = 300
 const besidePerSecond = 500
 /** In seconds, until V8 has compiled what the other load needs. A daemon runs for months. */
 const warmFor = 30
-const paths = Array.from({ length: 100 }, (_, n) => `${category}visited-${n}`)
+const paths = numbered(100, `${category}visited-`)
+
+/** A program of `bench` that makes the other load, and its argument. */
+type Work = [file: string, argument: object]
 
 /** Hits at a fixed rate, alone and during other load. */
 export function latencyShapes(arrangement: Arrangement): Shape[] {
   const { unseen } = arrangement
-  const paced = (contender: Contender, seconds: number, changes: Partial<Visits>) => ({
-    ...visits(contender, seconds),
-    perSecond: besidePerSecond,
-    connections: 32,
-    expect: '^',
-    ...changes,
+  const { headers } = hit('gzip')
+  const besideVisits = (
+    what: string,
+    changes: (contender: Contender) => Partial<Visits> | Promise<Partial<Visits>>,
+    config?: Shape['config'],
+  ) => ({
+    ...beside(arrangement, `${besidePerSecond} ${what}/s`, caches, async (contender, seconds) => {
+      const usual = { ...visits(contender, seconds), perSecond: besidePerSecond, connections: 32, expect: '^' }
+      return ['lib/latency-client.ts', { ...usual, ...(await changes(contender)) }]
+    }),
+    ...(config !== undefined && { config }),
   })
   return [
-    beside(arrangement, `${besidePerSecond} misses/s`, caches, (contender, seconds) => [
-      'lib/latency-client.ts',
-      paced(contender, seconds, { paths: [unseen()], fresh: '' }),
-    ]),
-    beside(arrangement, `${besidePerSecond} pass-throughs/s`, caches, (contender, seconds) => {
-      const { path, headers } = passed('GET', '20 kB')
-      return ['lib/latency-client.ts', paced(contender, seconds, { paths: [path], headers })]
+    besideVisits('misses', () => ({ paths: [unseen()], fresh: '' })),
+    besideVisits('shared misses', () => ({ paths: [unseen(slow)], fresh: '', crowd: 50 })),
+    besideVisits('expiring pages', () => ({ paths: numbered(20, `${expiring}visited-`) })),
+    besideVisits('pass-throughs', () => passedVisits('GET')),
+    besideVisits('passed POSTs', () => passedVisits('POST')),
+    besideVisits('validations', async (contender) => {
+      const etag = (await cached(contender, hit('gzip'))).headers.get('etag') ?? ''
+      return { paths: [hit('gzip').path], headers: { ...headers, 'If-None-Match': etag }, status: 304 }
     }),
+    besideVisits('head requests', () => ({ method: 'HEAD' })),
+    besideVisits('ranges', () => ({
+      headers: { ...hit('identity').headers, Range: 'bytes=1000-1999' },
+      status: 206,
+    })),
+    besideVisits('reads from disk', () => ({ paths: numbered(pagesOnDisk, `${category}disk-`) }), littleMemory),
     beside(arrangement, 'a purge storm', [], (contender, seconds) => [
       'lib/purge-client.ts',
       storm(contender, seconds),
     ]),
     besideOperators(arrangement),
   ]
+}
+
+function passedVisits(method: 'GET' | 'POST'): Partial<Visits> {
+  const { path, headers, body } = passed(method, '20 kB')
+  return { paths: [path], headers, ...(method === 'POST' && { method, body: body ?? '' }) }
+}
+
+function numbered(count: number, prefix: string): string[] {
+  return Array.from({ length: count }, (_, n) => `${prefix}${n}`)
 }
 
 function visits(contender: Contender, seconds: number): Visits {
@@ -57,15 +82,15 @@ function beside(
   { seconds }: Arrangement,
   what: string,
   rivals: readonly ContenderName[],
-  work: (contender: Contender, seconds: number) => [file: string, argument: object],
+  work: (contender: Contender, seconds: number) => Work | Promise<Work>,
 ): Shape {
   const latencies = (contender: Contender, duration: number) =>
     runFile<Latencies>('lib/latency-client.ts', [JSON.stringify(visits(contender, duration))], {
       command: beforeOthers(),
     })
-  const besideWork = (contender: Contender, duration: number) => {
-    const [file, argument] = work(contender, duration + 2)
-    return during(file, argument, () => latencies(contender, duration))
+  const besideWork = async (contender: Contender, duration: number) => {
+    const [file, argument] = await work(contender, duration + 2)
+    return await during(file, argument, () => latencies(contender, duration))
   }
   return {
     name: `99th percentile of hits beside ${what}`,

@@ -12,10 +12,18 @@ export interface Visits {
   perSecond: number
   seconds: number
   connections: number
+  /** GET without it. */
+  method?: 'HEAD' | 'POST'
+  /** Sent with POST. */
+  body?: string
+  /** The status of every response; 200 without it. */
+  status?: number
   /** A pattern of the head of every response; without it, that of a hit of pagecache. */
   expect?: string
   /** Appended to each path with a number of its own, so that every page is new. */
   fresh?: string
+  /** So many successive visits are to the same new page; one without it. */
+  crowd?: number
 }
 
 export interface Latencies {
@@ -26,6 +34,10 @@ export interface Latencies {
 }
 
 const visits = JSON.parse(process.argv[2] ?? '') as Visits
+const { method = 'GET', body = '', status = 200, crowd = 1 } = visits
+const isBodiless = method === 'HEAD' || status === 304
+const fields = Object.entries({ ...visits.headers, ...(method === 'POST' && { 'Content-Length': body.length }) })
+const rest = `Host: 127.0.0.1:${visits.port}\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
 const expected = new RegExp(visits.expect ?? String.raw`^cache-status:.*;\s*hit\b`, 'im')
 const total = Math.round(visits.perSecond * visits.seconds)
 const latencies: number[] = []
@@ -37,7 +49,7 @@ let scheduled = 0
 const clock = setInterval(() => {
   while (scheduled < total && performance.now() >= start + (scheduled * 1000) / visits.perSecond) {
     const given = visits.paths[scheduled % visits.paths.length] ?? '/'
-    const path = visits.fresh === undefined ? given : given + visits.fresh + scheduled
+    const path = visits.fresh === undefined ? given : given + visits.fresh + Math.floor(scheduled / crowd)
     // This program's timers are up to a millisecond late, which must not count against the server.
     due.push({ path, at: performance.now() })
     scheduled++
@@ -59,9 +71,9 @@ function visit(socket: Socket, { path, at }: { path: string; at: number }): void
     const head = received.indexOf('\r\n\r\n')
     if (head < 0) return
     const text = received.toString('latin1', 0, head)
-    const length = Number(/^content-length: *(\d+)/im.exec(text)?.[1])
-    const chunked = /^transfer-encoding: *chunked/im.test(text)
-    if (!text.startsWith('HTTP/1.1 200 ') || !expected.test(text) || (Number.isNaN(length) && !chunked))
+    const length = isBodiless ? 0 : Number(/^content-length: *(\d+)/im.exec(text)?.[1])
+    const chunked = !isBodiless && /^transfer-encoding: *chunked/im.test(text)
+    if (!text.startsWith(`HTTP/1.1 ${status} `) || !expected.test(text) || (Number.isNaN(length) && !chunked))
       fail(`not the expected response: ${path}:\n${text}`)
     if (chunked ? !received.toString('latin1').endsWith('\r\n0\r\n\r\n') : received.length < head + 4 + length) return
     latencies.push(performance.now() - at)
@@ -71,8 +83,7 @@ function visit(socket: Socket, { path, at }: { path: string; at: number }): void
     else serveDue()
   }
   socket.on('data', take)
-  const lines = Object.entries(visits.headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${visits.port}\r\n${lines.join('')}\r\n`)
+  socket.write(`${method} ${path} HTTP/1.1\r\n${rest}`)
 }
 
 async function open(): Promise<Socket> {
