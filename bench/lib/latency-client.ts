@@ -22,7 +22,7 @@ export interface Visits {
   expect?: string
   /** Appended to each path with a number of its own, so that every page is new. */
   fresh?: string
-  /** So many successive visits are to the same new page; one without it. */
+  /** The number of successive visits to the same new page; one without it. */
   crowd?: number
 }
 
